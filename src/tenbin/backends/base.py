@@ -1,0 +1,97 @@
+"""What a backend is: something that answers requests, keyed, in any order.
+
+Knows nothing of tasks, documents or metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from tenbin.records import Request, Response
+
+Encoding = Literal["joint", "separate"]
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSettings:
+    """What the user said about the model and how to drive it."""
+
+    model: str
+    """Backend name: `hf`, `hf-causal`, `hf-auto`, `scripted`, …"""
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    device: str | None = None
+    dtype: str | None = None
+    batch_size: int | Literal["auto"] = "auto"
+    encoding: Encoding = "joint"
+    """`joint`: prompt and answer are encoded as one text and cut at the prompt's token count, as
+    lm-eval does; `separate`: each on its own and concatenated, as the published Japanese runs."""
+    add_bos: bool | None = None
+    """None: as the tokenizer does by itself. Never doubled."""
+    cache_dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """How a tokenizer treats one prompt and its answers; for previews and diagnosis."""
+
+    prompt_tokens: int
+    continuation_tokens: tuple[int, ...]
+    bos_count: int
+    merged: bool
+    """Whether a token spans the border of prompt and an answer, so that encoding them jointly
+    and separately gives different tokens."""
+    overflow: int
+    """Tokens of the longest row that do not fit max_length."""
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """What planning needs to know of a model's tokenizer. Loads without the model's weights."""
+
+    max_length: int
+    has_chat_template: bool
+
+    def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as a prompt, beginning-of-sequence token included."""
+        ...
+
+    def answer_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as an answer, without special tokens."""
+        ...
+
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """The text of a conversation, ending where the assistant's next turn begins."""
+        ...
+
+    def examine(
+        self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
+    ) -> Boundary:
+        """How this prompt and these answers meet."""
+        ...
+
+
+class Backend(Protocol):
+    """A model that can be asked."""
+
+    fingerprint: str
+    """Weights, revision, dtype, encoding, engine version: the model half of the journal's key.
+    Known before the weights are loaded."""
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The model's tokenizer; None where the backend does not show it."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """What results record: engine, dtype, device, encoding, model and its revision."""
+        ...
+
+    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        """Answer every request exactly once, in any order, each as soon as it is known."""
+        ...
+
+    def close(self) -> None:
+        """Free what the model holds."""
+        ...

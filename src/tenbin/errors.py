@@ -1,0 +1,51 @@
+"""Every error a user can meet, each with a remedy.
+
+    TenbinError
+    ├── ConfigError      a flag, a run file or a model argument is wrong
+    ├── TaskError        a task, template or group is unknown or malformed
+    ├── DataError        rows are missing, damaged or not what the task needs
+    │   └── DownloadError    a published file could not be fetched or is not the published one
+    ├── BackendError     a model could not be loaded or driven
+    └── ResultError      a stored run cannot be read or compared
+
+The command line prints the message and the hint and nothing else; a traceback means a fault in
+tenbin itself.
+"""
+
+from __future__ import annotations
+
+
+class TenbinError(Exception):
+    """Something the user can mend; `hint` says how."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  → {self.hint}" if self.hint else self.message
+
+
+class ConfigError(TenbinError):
+    """A flag, a run file or a model argument is wrong."""
+
+
+class TaskError(TenbinError):
+    """A task, template or group is unknown or malformed."""
+
+
+class DataError(TenbinError):
+    """Rows are missing, damaged or not what the task needs."""
+
+
+class DownloadError(DataError):
+    """A published file could not be fetched, or is not the published one."""
+
+
+class BackendError(TenbinError):
+    """A model could not be loaded or driven."""
+
+
+class ResultError(TenbinError):
+    """A stored run cannot be read or compared."""

@@ -1,0 +1,290 @@
+"""The frozen records that flow between the stages.
+
+This module knows no stage: it imports no sibling, reads no file and holds no behaviour beyond
+names derived from its own fields. Read it first; every other module takes some of these records
+and gives others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Kind = Literal["choice", "generate", "roll"]
+"""How a task asks: score given choices, generate text, or weigh a whole text."""
+
+DEFAULT_TEMPLATE = "default"
+"""The template name that is left out of ids: `mlogiqa_mcq_ja` is `mlogiqa_mcq_ja-1.0-default`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set as a task names it; the documents stage knows how to get its rows."""
+
+    name: str
+    """A pinned set of `catalog/datasets.yaml` (`jglue/jnli`), or a path or hub id as in lm-eval."""
+    config: str | None = None
+    """The part of it, such as a language."""
+    pinned: bool = True
+    """Whether `name` is one of the sets described in `catalog/datasets.yaml`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """lm-eval's `dataset_kwargs`, for sets that are not pinned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One row of a data set, checked and brought into its set's common form."""
+
+    id: str
+    fields: Mapping[str, Any]
+    """What templates can name."""
+    group: str | None
+    """What it shares with others: the paragraph it asks about, or the item it translates."""
+    origin: str
+    """File and line, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file that rows were read from, as the results record it."""
+
+    path: str
+    sha256: str
+    rows: int
+    source: str
+    """`download`, `data_dir`, `sample_data` or `datasets`."""
+    version: str | None = None
+    """Data version or revision, where known."""
+    verified: bool = False
+    """Whether its bytes are those of the published file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One wording of a task. Texts are Jinja sources over a document's fields."""
+
+    name: str
+    description: str
+    text: str
+    choices: str | tuple[str, ...] | None
+    target: str | int
+    """The gold answer: an index or a label for choices, the first reference for generation."""
+    target_delimiter: str
+    fewshot_delimiter: str
+    stop: tuple[str, ...]
+    meant_for: str = ""
+    """Which models it was written for, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricUse:
+    """A metric as a task uses it."""
+
+    metric: str
+    """Its name in the metrics registry."""
+    name: str
+    """The name its score is reported under."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterUse:
+    """A chain of steps that reads an answer out of generated text, under a name."""
+
+    name: str
+    steps: tuple[tuple[str, Mapping[str, Any]], ...]
+    """(function, options) pairs, applied in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewshotPlan:
+    """Where a task's examples come from and how they are drawn."""
+
+    split: str | None
+    sampler: Literal["default", "stratified"] = "default"
+    label: str | None = None
+    """The field that strata are made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked, of which data, under which wordings, and how it is judged."""
+
+    name: str
+    version: str
+    language: str
+    family: str
+    """Tasks of one family draw the same examples, so that languages and modes stay comparable."""
+    group: str | None
+    kind: Kind
+    dataset: Dataset
+    split: str
+    fewshot: FewshotPlan
+    templates: Mapping[str, Template]
+    default_template: str
+    metrics: tuple[MetricUse, ...]
+    filters: tuple[FilterUse, ...] = ()
+    references: str | None = None
+    """The field path of all accepted answers of a generation task; None: the target alone."""
+    labels: tuple[str, ...] = ()
+    """Label words that templates can name as `labels`."""
+    max_gen_toks: int = 256
+    size: int | None = None
+    """Published number of scored documents."""
+    title: str = ""
+    default_shots: int = 0
+    """Shots when the command line names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The identity of one evaluation: what a score belongs to."""
+
+    task: str
+    version: str
+    template: str
+    shots: int
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """The task id as users write it, `jnli-1.3-0.2`; a default template goes unwritten."""
+        if self.template == DEFAULT_TEMPLATE:
+            return self.task
+        return f"{self.task}-{self.version}-{self.template}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One document as it is put to the model in one cell."""
+
+    cell: Cell
+    document: str
+    language: str
+    group: str | None
+    text: str
+    """Everything the model reads before its answer, byte for byte."""
+    continuations: tuple[str, ...] | None
+    """What is scored after `text`, delimiter included; None for generation."""
+    choices: tuple[str, ...] | None
+    """The continuations without their delimiter: what length normalisation measures."""
+    gold: int | None
+    """Index of the right choice."""
+    references: tuple[str, ...]
+    """Accepted answers of a generation task."""
+    target: str
+    """The right answer as an example would show it."""
+    stop: tuple[str, ...]
+    max_gen_toks: int
+    examples: tuple[str, ...] = ()
+    """Ids of the few-shot documents shown."""
+    dropped_examples: int = 0
+    """How many examples were left out because the window is too short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Ask for the log-likelihood of each continuation of one prompt."""
+
+    key: str
+    prompt: str
+    continuations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Ask for a greedy continuation, cut before the first stop string."""
+
+    key: str
+    prompt: str
+    stop: tuple[str, ...]
+    max_gen_toks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Ask for the log-likelihood of a whole text."""
+
+    key: str
+    text: str
+
+
+Request: TypeAlias = Score | Generate | Roll
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The answer to a Score, one entry a continuation."""
+
+    logprobs: tuple[float, ...]
+    token_counts: tuple[int, ...]
+    greedy: tuple[bool, ...]
+    """Whether greedy decoding would have given exactly this continuation."""
+    truncated: int = 0
+    """Tokens cut from the left of the longest row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The answer to a Generate."""
+
+    text: str
+    finish: Literal["stop", "end", "length"]
+    """A stop string, the model's own end, or the token limit."""
+    token_count: int
+    truncated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """The answer to a Roll."""
+
+    logprob: float
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No answer, and why."""
+
+    kind: str
+    message: str
+    retryable: bool = False
+
+
+Response: TypeAlias = Scores | Text | Rolled | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one metric says of one document."""
+
+    cell: Cell
+    document: str
+    metric: str
+    value: float | None
+    """None when the document failed: never a zero in disguise."""
+    answer: str | None = None
+    """What was read as the model's answer: a choice's text or an extracted string."""
+    predicted: int | None = None
+    gold: int | None = None
+    """Both as indices, for metrics over a confusion matrix."""
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One number of the results: a metric of a cell (or of a group), with what it rests on."""
+
+    id: str
+    metric: str
+    value: float | None
+    """None when no document could be scored."""
+    stderr: float | None
+    n: int
+    """Documents behind the value."""
+    failed: int
+    higher_is_better: bool
+    stderr_method: str
+    """`analytic` or `bootstrap`."""
