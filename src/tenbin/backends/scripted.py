@@ -1,0 +1,204 @@
+"""A backend whose answers are given beforehand: for tests, dry runs and crash drills.
+
+Knows no model and no weights. One character is one token, so that lengths, truncation and
+boundaries can be worked out on paper; scores come from a callable or from a hash of the texts,
+the same on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tenbin.backends.base import Backend, BackendSettings, Boundary, Encoding
+from tenbin.errors import BackendError, ConfigError
+from tenbin.records import (
+    Failure,
+    Generate,
+    Request,
+    Response,
+    Roll,
+    Rolled,
+    Score,
+    Scores,
+    Text,
+)
+
+ScoreFunction = Callable[[str, str], float]
+"""(prompt, continuation) → log-likelihood."""
+TextSource = Callable[[str], str] | Mapping[str, str]
+"""What the model would write after a prompt."""
+
+
+class CharacterTokenizer:
+    """One token per character, and one more for the beginning of a sequence."""
+
+    has_chat_template = True
+
+    def __init__(self, max_length: int = 4096, add_bos: bool = True) -> None:
+        self.max_length = max_length
+        self.bos_count = int(add_bos)
+
+    def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Characters of each text, and one for the beginning."""
+        return [len(text) + self.bos_count for text in texts]
+
+    def answer_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Characters of each text."""
+        return [len(text) for text in texts]
+
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """Each turn as `<role>text</role>`, then an open assistant turn."""
+        turns = [f"<{turn['role']}>{turn['content']}</{turn['role']}>" for turn in messages]
+        return "".join([*turns, "<assistant>"])
+
+    def examine(
+        self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
+    ) -> Boundary:
+        """Characters on both sides; nothing ever merges."""
+        length = len(prompt) + self.bos_count
+        counts = tuple(len(text) for text in continuations or ())
+        # The last token of a scored row is a target only and is never put in.
+        needed = length + (max(counts, default=1) - 1 if continuations else max_gen_toks)
+        return Boundary(length, counts, self.bos_count, False, max(0, needed - self.max_length))
+
+
+def hashed_score(prompt: str, continuation: str) -> float:
+    """A log-likelihood out of the texts alone: between -2 and 0 for each character."""
+    digest = hashlib.sha256(f"{prompt}\0{continuation}".encode()).digest()
+    share = int.from_bytes(digest[:6], "big") / 2**48
+    return -2.0 * share * max(1, len(continuation))
+
+
+class ScriptedBackend:
+    """Answers requests from a script and remembers what it was asked."""
+
+    def __init__(
+        self,
+        *,
+        score: ScoreFunction = hashed_score,
+        texts: TextSource | None = None,
+        failures: Mapping[str, str] | None = None,
+        raise_after: int | None = None,
+        max_length: int = 4096,
+        encoding: Encoding = "joint",
+        fingerprint: str | None = None,
+    ) -> None:
+        """Prepare the script.
+
+        Args:
+            score: Log-likelihood of a continuation after a prompt.
+            texts: What is written after a prompt; a mapping without the prompt gives a hash.
+            failures: Request key → message; these requests are answered with a Failure.
+            raise_after: Raise BackendError once this many answers were given, over all runs.
+            max_length: The tokenizer's window, in characters.
+            encoding: Recorded only: characters never merge.
+            fingerprint: Stands in for the one made from the settings.
+        """
+        self.fingerprint = fingerprint or f"scripted-{encoding}-{max_length}"
+        self.asked: list[Request] = []
+        self.answered = 0
+        self.closed = False
+        self._score = score
+        self._texts = texts
+        self._failures = dict(failures or {})
+        self._raise_after = raise_after
+        self._encoding = encoding
+        self._tokenizer = CharacterTokenizer(max_length)
+
+    @property
+    def tokenizer(self) -> CharacterTokenizer:
+        """One token per character."""
+        return self._tokenizer
+
+    def describe(self) -> Mapping[str, Any]:
+        """What results record."""
+        return {
+            "engine": {"name": "scripted", "mode": "script", "version": "1"},
+            "model": "scripted",
+            "dtype": "none",
+            "device": "none",
+            "encoding": self._encoding,
+            "max_length": self._tokenizer.max_length,
+        }
+
+    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        """Answer every request once, in order, until told to raise."""
+        self.asked.extend(requests)
+        for request in requests:
+            if self._raise_after is not None and self.answered >= self._raise_after:
+                raise BackendError(
+                    f"the script ends after {self._raise_after} answers",
+                    "this is a drill: run again without raise_after",
+                )
+            self.answered += 1
+            yield request.key, self._answer(request)
+
+    def close(self) -> None:
+        """Note that it was closed."""
+        self.closed = True
+
+    def _answer(self, request: Request) -> Response:
+        if request.key in self._failures:
+            return Failure("scripted", self._failures[request.key])
+        if isinstance(request, Score):
+            return self._scores(request)
+        if isinstance(request, Generate):
+            return self._write(request)
+        return self._roll(request)
+
+    def _scores(self, request: Score) -> Scores:
+        logprobs = tuple(self._score(request.prompt, text) for text in request.continuations)
+        best = max(logprobs, default=0.0)
+        counts = tuple(self._tokenizer.answer_lengths(request.continuations))
+        boundary = self._tokenizer.examine(request.prompt, request.continuations, 0)
+        return Scores(
+            logprobs, counts, tuple(value == best for value in logprobs), boundary.overflow
+        )
+
+    def _write(self, request: Generate) -> Text:
+        text = self._whole_text(request.prompt)
+        finish: Any = "end"
+        cuts = [found for stop in request.stop if stop and (found := text.find(stop)) >= 0]
+        if cuts:
+            text, finish = text[: min(cuts)], "stop"
+        if len(text) > request.max_gen_toks:
+            text, finish = text[: request.max_gen_toks], "length"
+        return Text(text, finish, len(text))
+
+    def _whole_text(self, prompt: str) -> str:
+        if callable(self._texts):
+            return self._texts(prompt)
+        fallback = hashlib.sha256(prompt.encode()).hexdigest()[:8]
+        return self._texts.get(prompt, fallback) if self._texts else fallback
+
+    def _roll(self, request: Roll) -> Rolled:
+        return Rolled(self._score("", request.text), max(1, len(request.text)))
+
+
+_OPTIONS = {"max_length": int, "raise_after": int, "fingerprint": str, "text": str}
+
+
+def open_scripted(settings: BackendSettings) -> Backend:
+    """A scripted backend from the command line's model arguments.
+
+    Args:
+        settings: Their model_args may name max_length, raise_after, fingerprint and text (written
+            after every prompt).
+
+    Raises:
+        ConfigError: An argument is unknown or has no meaning.
+    """
+    options: dict[str, Any] = {}
+    for name, value in settings.model_args.items():
+        if name not in _OPTIONS:
+            known = ", ".join(sorted(_OPTIONS))
+            raise ConfigError(f"unknown model argument {name!r}", f"scripted knows: {known}")
+        try:
+            options[name] = _OPTIONS[name](value)
+        except (TypeError, ValueError):
+            raise ConfigError(f"model argument {name}={value!r} is not a number") from None
+    text = options.pop("text", None)
+    source: TextSource | None = None if text is None else lambda prompt: str(text)
+    return ScriptedBackend(texts=source, encoding=settings.encoding, **options)

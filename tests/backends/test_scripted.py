@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from tenbin.backends.base import BackendSettings, Tokenizer
+from tenbin.backends.registry import open_backend
+from tenbin.backends.scripted import CharacterTokenizer, ScriptedBackend, hashed_score
+from tenbin.errors import BackendError, ConfigError
+from tenbin.records import Failure, Generate, Roll, Rolled, Score, Scores, Text
+
+
+def test_scores_are_given_or_hashed_and_the_best_is_greedy() -> None:
+    request = Score("k", "空は", ("青い", "赤い"))
+    given = ScriptedBackend(score=lambda prompt, text: -1.0 if text == "赤い" else -2.0)
+    assert dict(given.run([request])) == {"k": Scores((-2.0, -1.0), (2, 2), (False, True))}
+    (hashed,) = dict(ScriptedBackend().run([request])).values()
+    assert isinstance(hashed, Scores)
+    assert hashed.logprobs[0] == hashed_score("空は", "青い") < 0
+
+
+def test_texts_stop_and_end_like_a_model() -> None:
+    backend = ScriptedBackend(texts={"問": "答え\n次の行"})
+    answers = dict(
+        backend.run(
+            [
+                Generate("stop", "問", ("\n",), 10),
+                Generate("length", "問", (), 2),
+                Generate("end", "問", (), 99),
+                Roll("roll", "全文"),
+            ]
+        )
+    )
+    assert answers["stop"] == Text("答え", "stop", 2)
+    assert answers["length"] == Text("答え", "length", 2)
+    assert answers["end"] == Text("答え\n次の行", "end", 6)
+    assert isinstance(answers["roll"], Rolled)
+
+
+def test_failures_and_crashes_come_when_told() -> None:
+    requests = [Score(str(number), "p", ("a",)) for number in range(4)]
+    backend = ScriptedBackend(failures={"1": "no"}, raise_after=3)
+    seen = {}
+    with pytest.raises(BackendError, match="after 3"):
+        for key, answer in backend.run(requests):
+            seen[key] = answer
+    assert list(seen) == ["0", "1", "2"]
+    assert seen["1"] == Failure("scripted", "no")
+    assert backend.asked == requests
+
+
+def test_character_tokenizer_keeps_the_protocol() -> None:
+    tokenizer = CharacterTokenizer(max_length=4)
+    assert isinstance(tokenizer, Tokenizer)
+    assert tokenizer.prompt_lengths(["abc"]) == [4]
+    boundary = tokenizer.examine("abc", ["de"], 0)
+    assert (boundary.prompt_tokens, boundary.continuation_tokens, boundary.overflow) == (4, (2,), 1)
+    assert tokenizer.chat([{"role": "user", "content": "hi"}]) == "<user>hi</user><assistant>"
+
+
+def test_registry_knows_its_names() -> None:
+    backend = open_backend(BackendSettings("scripted", {"max_length": "7", "text": "x"}))
+    assert backend.tokenizer is not None and backend.tokenizer.max_length == 7
+    with pytest.raises(ConfigError, match="unknown model backend") as caught:
+        open_backend(BackendSettings("hf-casual"))
+    assert "hf-causal" in caught.value.hint
+    with pytest.raises(ConfigError, match="unknown model argument"):
+        open_backend(BackendSettings("scripted", {"pretrained": "x"}))
