@@ -73,6 +73,8 @@ class Template:
     target_delimiter: str
     fewshot_delimiter: str
     stop: tuple[str, ...]
+    example_target: str | None = None
+    """What an example shows as its answer, where that is not the gold choice or reference."""
     meant_for: str = ""
     """Which models it was written for, in a few words."""
 
@@ -130,8 +132,6 @@ class Task:
     labels: tuple[str, ...] = ()
     """Label words that templates can name as `labels`."""
     max_gen_toks: int = 256
-    size: int | None = None
-    """Published number of scored documents."""
     title: str = ""
     default_shots: int = 0
     """Shots when the command line names none."""

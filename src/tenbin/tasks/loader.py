@@ -1,0 +1,213 @@
+"""From a checked task file to Task records: one for each version and language it describes.
+
+Knows nothing of data or models; a Task that leaves here is complete and its templates are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tenbin.errors import TaskError
+from tenbin.records import (
+    DEFAULT_TEMPLATE,
+    Dataset,
+    FewshotPlan,
+    FilterUse,
+    Kind,
+    MetricUse,
+    Task,
+    Template,
+)
+from tenbin.tasks.reading import read_mapping
+from tenbin.tasks.schema import (
+    GenerationBlock,
+    OverrideBlock,
+    TaskFile,
+    TemplateBlock,
+    WordingBlock,
+)
+
+_KINDS: Mapping[str, Kind] = {
+    "multiple_choice": "choice",
+    "generate_until": "generate",
+    "loglikelihood_rolling": "roll",
+}
+# lm-eval's defaults, so that its files mean here what they mean there.
+_DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
+_MAX_GEN_TOKS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTask:
+    """A task and how users may also write its version."""
+
+    task: Task
+    version_aliases: Mapping[str, str]
+    path: Path
+
+
+def load_file(path: Path, profile: str | None = None) -> list[LoadedTask]:
+    """All tasks a file describes, under a reproduction profile's wording where it has one.
+
+    Raises:
+        TaskError: Naming the file and the key that is wrong.
+    """
+    mapping = read_mapping(path)
+    try:
+        file = TaskFile.model_validate(mapping)
+    except ValidationError as error:
+        raise TaskError(_explain(path, error)) from error
+    try:
+        return [
+            LoadedTask(_build(file, version, language, profile), file.version_aliases, path)
+            for version in _versions(file)
+            for language in (file.languages or {file.language: OverrideBlock()})
+        ]
+    except TaskError as error:
+        raise TaskError(f"{path}: {error.message}", error.hint) from error
+
+
+def _explain(path: Path, error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors():
+        where = ".".join(str(part) for part in problem["loc"])
+        message = problem["msg"]
+        if problem["type"] == "extra_forbidden":
+            message = "unknown key"
+        lines.append(f"{path}: {where}: {message}")
+    return "\n".join(lines)
+
+
+def _versions(file: TaskFile) -> list[str]:
+    if file.versions:
+        return list(file.versions)
+    return [str(file.metadata.get("version", "1.0"))]
+
+
+def _build(file: TaskFile, version: str, language: str, profile: str | None) -> Task:
+    by_version = file.versions.get(version, OverrideBlock())
+    by_language = file.languages.get(language, OverrideBlock())
+    layers: list[OverrideBlock] = [by_language, by_version, file]
+    kind = _KINDS[file.output_type]
+    templates = {
+        template.name: template for template in _templates(layers, kind, profile)
+    }
+    default = file.default_template or next(iter(templates))
+    if default not in templates:
+        raise TaskError(f"default_template {default!r} is not among its templates")
+    generation = file.generation_kwargs or GenerationBlock()
+    return Task(
+        name=f"{file.task}_{language}" if file.languages else file.task,
+        version=version,
+        language=language,
+        family=file.family or file.task,
+        group=file.group,
+        kind=kind,
+        dataset=_dataset(file, language),
+        split=_scored_split(file),
+        fewshot=_fewshot(file, layers),
+        templates=templates,
+        default_template=default,
+        metrics=_metrics(file, kind),
+        filters=tuple(
+            FilterUse(f.name, tuple((s.function, dict(s.model_extra or {})) for s in f.filter))
+            for f in file.filter_list
+        ),
+        references=file.references,
+        labels=tuple(_first(layers, "labels") or ()),
+        max_gen_toks=generation.max_gen_toks or _MAX_GEN_TOKS,
+        title=file.title or file.task_alias or file.task,
+        default_shots=file.num_fewshot or 0,
+    )
+
+
+def _first(layers: list[Any], key: str) -> Any:
+    """The value of the nearest layer that sets the key."""
+    return next((v for v in (getattr(layer, key, None) for layer in layers) if v is not None), None)
+
+
+def _templates(
+    layers: list[OverrideBlock], kind: Kind, profile: str | None
+) -> Iterator[Template]:
+    names: dict[str, None] = {}
+    for layer in reversed(layers):
+        names.update(dict.fromkeys(layer.templates))
+    variants = _first(layers, "variants") or {}
+    for name in names or {DEFAULT_TEMPLATE: None}:
+        blocks = [layer.templates[name] for layer in layers if name in layer.templates]
+        overrides = [b.profiles[profile] for b in blocks if profile and profile in b.profiles]
+        wording = [*overrides, *blocks, *layers]
+        yield _template(name, wording, kind)
+        for variant, block in variants.items():
+            yield _template(f"{name}+{variant}", [block, *wording], kind)
+
+
+def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
+    text = _first(wording, "doc_to_text")
+    target = _first(wording, "doc_to_target")
+    choices = _first(wording, "doc_to_choice")
+    if kind == "roll":
+        text = "" if text is None else text
+    elif text is None:
+        raise TaskError(f"template {name!r} has no doc_to_text")
+    if target is None:
+        raise TaskError(f"template {name!r} has no doc_to_target")
+    if kind == "choice" and choices is None:
+        raise TaskError(f"template {name!r} has no doc_to_choice")
+    until = _first(
+        [block.generation_kwargs for block in wording if block.generation_kwargs], "until"
+    )
+    return Template(
+        name=name,
+        description=_first(wording, "description") or "",
+        text=text,
+        choices=tuple(choices) if isinstance(choices, list) else choices,
+        target=target,
+        stop=tuple(until or ()) if kind == "generate" else (),
+        example_target=_first(wording, "example_target"),
+        meant_for=_first([b for b in wording if isinstance(b, TemplateBlock)], "meant_for") or "",
+        **{
+            key: default if (value := _first(wording, key)) is None else value
+            for key, default in _DELIMITERS.items()
+        },
+    )
+
+
+def _dataset(file: TaskFile, language: str) -> Dataset:
+    if file.dataset is not None:
+        return Dataset(file.dataset, config=language if file.languages else None)
+    if file.dataset_path is None:
+        raise TaskError("names no data", "give dataset_path (a hub id, or json with data_files)")
+    return Dataset(file.dataset_path, file.dataset_name, False, file.dataset_kwargs)
+
+
+def _scored_split(file: TaskFile) -> str:
+    split = file.test_split or file.validation_split or file.training_split
+    if split is None:
+        raise TaskError("names no split", "give test_split or validation_split")
+    return split
+
+
+def _fewshot(file: TaskFile, layers: list[OverrideBlock]) -> FewshotPlan:
+    config = _first(layers, "fewshot_config")
+    split = file.fewshot_split or file.training_split or _scored_split(file)
+    if config is None:
+        return FewshotPlan(split)
+    if config.sampler == "stratified" and config.label is None:
+        raise TaskError("fewshot_config: a stratified sampler needs `label`, the field of its strata")
+    return FewshotPlan(config.split or split, config.sampler, config.label)
+
+
+def _metrics(file: TaskFile, kind: Kind) -> tuple[MetricUse, ...]:
+    if not file.metric_list:
+        defaults = {"choice": ("acc", "acc_norm"), "generate": ("exact_match",), "roll": ()}
+        return tuple(MetricUse(name, name) for name in defaults[kind])
+    return tuple(
+        MetricUse(block.metric, block.name or block.metric, dict(block.model_extra or {}))
+        for block in file.metric_list
+    )

@@ -1,0 +1,194 @@
+"""All known tasks, and what a name on the command line stands for.
+
+A name is an id (`jnli-1.3-0.2`), a pattern (`jcommonsenseqa-1.1-*`), a group (`mlogiqa_mcq`), a
+bare task (`jnli`, newest version, template from `--template`), or the path of a task file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tenbin.errors import TaskError
+from tenbin.records import Task
+from tenbin.tasks.loader import LoadedTask, load_file
+
+CATALOG = Path(__file__).parent.parent / "catalog" / "tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """One task under one template, and the entry of `--tasks` that asked for it."""
+
+    entry: str
+    task: Task
+    template: str
+
+    @property
+    def full_id(self) -> str:
+        """Task, version and template, all written out."""
+        return f"{self.task.name}-{self.task.version}-{self.template}"
+
+
+@dataclass(slots=True)
+class Registry:
+    """Tasks by name and version, in the order they were read."""
+
+    tasks: dict[str, dict[str, Task]] = field(default_factory=dict)
+    aliases: dict[tuple[str, str], str] = field(default_factory=dict)
+    profile: str | None = None
+
+    def add(self, loaded: LoadedTask) -> None:
+        """Take in a task; a second one under the same name and version is refused."""
+        task = loaded.task
+        versions = self.tasks.setdefault(task.name, {})
+        if task.version in versions:
+            raise TaskError(
+                f"{loaded.path}: task {task.name!r} version {task.version} is known already",
+                "give your task a name of its own",
+            )
+        versions[task.version] = task
+        for written, meant in loaded.version_aliases.items():
+            self.aliases[task.name, written] = meant
+
+    def newest(self, name: str) -> Task:
+        """The task's highest version."""
+        versions = self.tasks[name]
+        return versions[max(versions, key=_version_key)]
+
+    def all(self) -> list[Task]:
+        """Every version of every task."""
+        return [task for versions in self.tasks.values() for task in versions.values()]
+
+    def groups(self) -> dict[str, list[str]]:
+        """Group names and their members."""
+        members: dict[str, list[str]] = {}
+        for name in self.tasks:
+            group = self.newest(name).group
+            if group:
+                members.setdefault(group, []).append(name)
+        return members
+
+    def select(self, entries: Sequence[str], template: str | None = None) -> list[Selected]:
+        """What the entries of `--tasks` stand for, in the order written."""
+        return [chosen for entry in entries for chosen in self._expand(entry, template)]
+
+    def _expand(self, entry: str, template: str | None) -> list[Selected]:
+        if entry.endswith((".yaml", ".yml")):
+            return self._from_file(entry, template)
+        if any(mark in entry for mark in "*?["):
+            return self._matching(entry, template)
+        name, version, wording = self._parse(entry)
+        if name is None:
+            raise TaskError(f"unknown task {entry!r}", self._closest(entry))
+        names = self.groups().get(name, [name])
+        return [self._choose(entry, n, version, wording or template) for n in names]
+
+    def _from_file(self, entry: str, template: str | None) -> list[Selected]:
+        loaded = load_file(Path(entry), self.profile)
+        for one in loaded:
+            known = self.tasks.get(one.task.name, {}).get(one.task.version)
+            if known != one.task:
+                self.add(one)
+        names = dict.fromkeys(one.task.name for one in loaded)
+        return [self._choose(entry, name, None, template) for name in names]
+
+    def _matching(self, pattern: str, template: str | None) -> list[Selected]:
+        names = [name for name in self.tasks if fnmatchcase(name, pattern)]
+        if names:
+            return [self._choose(pattern, name, None, template) for name in names]
+        chosen = [
+            Selected(pattern, task, wording)
+            for task in self.all()
+            for wording in task.templates
+            if self._matches(task, wording, pattern)
+        ]
+        if not chosen:
+            raise TaskError(f"no task matches {pattern!r}", self._closest(pattern.strip("*-")))
+        return chosen
+
+    def _matches(self, task: Task, wording: str, pattern: str) -> bool:
+        written = [task.version]
+        written += [
+            alias
+            for (name, alias), meant in self.aliases.items()
+            if name == task.name and meant == task.version
+        ]
+        return any(fnmatchcase(f"{task.name}-{v}-{wording}", pattern) for v in written)
+
+    def _parse(self, entry: str) -> tuple[str | None, str | None, str | None]:
+        """Split an id at the longest task or group name it begins with."""
+        known = [*self.tasks, *self.groups()]
+        if entry in known:
+            return entry, None, None
+        for name in sorted(known, key=len, reverse=True):
+            if entry.startswith(f"{name}-"):
+                version, _, wording = entry[len(name) + 1 :].partition("-")
+                return name, version, wording or None
+        return None, None, None
+
+    def _choose(
+        self, entry: str, name: str, version: str | None, template: str | None
+    ) -> Selected:
+        versions = self.tasks[name]
+        if version is None:
+            task = self.newest(name)
+        else:
+            version = self.aliases.get((name, version), version)
+            if version not in versions:
+                raise TaskError(
+                    f"{entry!r}: {name} has no version {version!r}",
+                    f"versions of {name}: {', '.join(versions)}",
+                )
+            task = versions[version]
+        wording = template or task.default_template
+        if wording not in task.templates:
+            raise TaskError(
+                f"{entry!r}: {name} {task.version} has no template {wording!r}",
+                f"templates of {name} {task.version}: {', '.join(task.templates)}",
+            )
+        return Selected(entry, task, wording)
+
+    def _closest(self, entry: str) -> str:
+        ids = [f"{t.name}-{t.version}-{w}" for t in self.all() for w in t.templates]
+        known = [*self.tasks, *self.groups(), *ids]
+        close = get_close_matches(entry, known, n=5, cutoff=0.5)
+        listing = "`tenbin tasks` lists everything"
+        return f"did you mean {', '.join(close)}? {listing}" if close else listing
+
+
+def _version_key(version: str) -> tuple[tuple[int, str], ...]:
+    return tuple(
+        (int(part), "") if part.isdigit() else (-1, part) for part in version.split(".")
+    )
+
+
+def load_registry(include: Iterable[str | Path] = (), profile: str | None = None) -> Registry:
+    """The bundled tasks and those of the user's own files and folders.
+
+    Args:
+        include: Task files, or folders searched for them.
+        profile: A reproduction profile whose wordings apply where a task has them.
+    """
+    registry = Registry(profile=profile)
+    for path in sorted(CATALOG.glob("*.yaml")):
+        for loaded in load_file(path, profile):
+            registry.add(loaded)
+    for place in map(Path, include):
+        for path in _task_files(place):
+            for loaded in load_file(path, profile):
+                registry.add(loaded)
+    return registry
+
+
+def _task_files(place: Path) -> list[Path]:
+    if place.is_dir():
+        # A leading underscore marks a file that others include.
+        found = sorted([*place.rglob("*.yaml"), *place.rglob("*.yml")])
+        return [path for path in found if not path.name.startswith("_")]
+    if place.is_file():
+        return [place]
+    raise TaskError(f"--include_path {place}: no such file or folder")

@@ -1,0 +1,129 @@
+"""The shape of a task file: a superset of lm-eval's YAML, checked key by key.
+
+Knows what may be written, not what it means: `loader` turns a checked file into Task records.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+OutputType = Literal["multiple_choice", "generate_until", "loglikelihood_rolling"]
+
+
+class Block(BaseModel):
+    """Refuses keys it does not know, so that a misspelt one is not silently ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GenerationBlock(Block):
+    """lm-eval's `generation_kwargs`, greedy decoding only."""
+
+    until: list[str] | None = None
+    max_gen_toks: int | None = Field(default=None, gt=0)
+    do_sample: Literal[False] = False
+    temperature: float = Field(default=0.0, ge=0.0, le=0.0)
+
+    @field_validator("until", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+
+class WordingBlock(Block):
+    """What a template says; unset parts come from the task, then from lm-eval's defaults."""
+
+    description: str | None = None
+    doc_to_text: str | None = None
+    doc_to_choice: str | list[str] | None = None
+    doc_to_target: str | int | None = None
+    example_target: str | None = None
+    target_delimiter: str | None = None
+    fewshot_delimiter: str | None = None
+    generation_kwargs: GenerationBlock | None = None
+
+
+class TemplateBlock(WordingBlock):
+    """One entry of `templates:`."""
+
+    meant_for: str | None = None
+    profiles: dict[str, WordingBlock] = Field(default_factory=dict)
+    """What a reproduction profile words differently."""
+
+
+class FewshotBlock(Block):
+    """lm-eval's `fewshot_config`, with tenbin's samplers."""
+
+    sampler: Literal["default", "stratified"] = "default"
+    split: str | None = None
+    label: str | None = None
+
+
+class MetricBlock(BaseModel):
+    """One entry of `metric_list`; further keys are the metric's own options."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    metric: str
+    name: str | None = None
+    aggregation: str | None = None
+    higher_is_better: bool | None = None
+
+
+class StepBlock(BaseModel):
+    """One step of a filter; further keys are the step's own options."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    function: str
+
+
+class FilterBlock(Block):
+    """One entry of `filter_list`."""
+
+    name: str
+    filter: list[StepBlock]
+
+
+class OverrideBlock(WordingBlock):
+    """What a version or a language changes."""
+
+    templates: dict[str, TemplateBlock] = Field(default_factory=dict)
+    labels: list[str] | None = None
+    fewshot_config: FewshotBlock | None = None
+    variants: dict[str, WordingBlock] | None = None
+
+
+class TaskFile(OverrideBlock):
+    """A whole task file."""
+
+    task: str
+    title: str = ""
+    task_alias: str | None = None
+    family: str | None = None
+    group: str | None = None
+    tag: str | list[str] | None = None
+    language: str = "und"
+    dataset: str | None = None
+    dataset_path: str | None = None
+    dataset_name: str | None = None
+    dataset_kwargs: dict[str, Any] = Field(default_factory=dict)
+    output_type: OutputType = "generate_until"
+    training_split: str | None = None
+    validation_split: str | None = None
+    test_split: str | None = None
+    fewshot_split: str | None = None
+    references: str | None = None
+    metric_list: list[MetricBlock] = Field(default_factory=list)
+    filter_list: list[FilterBlock] = Field(default_factory=list)
+    num_fewshot: int | None = None
+    repeats: Literal[1] = 1
+    default_template: str | None = None
+    versions: dict[str, OverrideBlock] = Field(default_factory=dict)
+    version_aliases: dict[str, str] = Field(default_factory=dict)
+    languages: dict[str, OverrideBlock] = Field(default_factory=dict)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    should_decontaminate: bool = False
+    doc_to_decontamination_query: str | None = None
