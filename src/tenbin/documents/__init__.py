@@ -1,0 +1,17 @@
+"""Rows of a data set, checked, as documents: from a folder, the sample data or a download.
+
+This stage knows data sets and files. It knows nothing of tasks, prompts or models.
+"""
+
+from tenbin.documents.choice import DataChoice, cache_directory
+from tenbin.documents.loading import DocumentSet, load_documents
+from tenbin.documents.pinned import DatasetDescription, describe_dataset
+
+__all__ = [
+    "DataChoice",
+    "DatasetDescription",
+    "DocumentSet",
+    "cache_directory",
+    "describe_dataset",
+    "load_documents",
+]
