@@ -6,10 +6,14 @@ It knows flags and environment variables, and neither files nor data sets.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 JGLUE_VERSIONS = ("1.1", "1.3")
+
+Progress = Callable[[str, int, int | None], None]
+"""Called while a file is fetched: its name, bytes so far, bytes in all where known."""
 
 
 def cache_directory() -> Path:

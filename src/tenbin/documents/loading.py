@@ -6,12 +6,13 @@ files, `reading` and `schemas` make documents of them. Sets that are not pinned 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tenbin.documents.alignment import align_documents
-from tenbin.documents.choice import JGLUE_VERSIONS, DataChoice
+from tenbin.documents.choice import JGLUE_VERSIONS, DataChoice, Progress
 from tenbin.documents.locate import find_files
 from tenbin.documents.pinned import (
     CATALOG,
@@ -27,8 +28,6 @@ from tenbin.errors import ConfigError, DataError
 from tenbin.records import DataFile, Dataset, Document
 
 SAMPLE_DATA = CATALOG / "sample_data"
-Progress = Callable[[str, int, int | None], None]
-"""Called while a file is fetched: its name, bytes so far, bytes in all where known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,14 @@ def load_documents(
     equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
     source, paths = _find_paths(pinned, equal, choice, progress)
     contents = [read_file(path) for path in paths]
-    documents = _make_documents(pinned, contents)
+    files = [_data_file(content, source, wanted) for content in contents]
+    published = source == "download" or all(file.verified for file in files)
+    documents, id_notices = _make_documents(pinned, contents, published)
+    notices += id_notices
     if source != "sample_data":
         notices += _row_notices(pinned, wanted, len(documents), contents)
         documents, order_notices = align_documents(pinned, dataset.config, documents, wanted.rows)
         notices += order_notices
-    files = [_data_file(content, source, wanted) for content in contents]
     return DocumentSet(tuple(documents), tuple(files), tuple(notices))
 
 
@@ -116,19 +117,28 @@ def _find_paths(
     return "download", fetch_split(pinned, splits, choice, progress)
 
 
-def _make_documents(pinned: PinnedSet, contents: Sequence[FileRows]) -> list[Document]:
+def _make_documents(
+    pinned: PinnedSet, contents: Sequence[FileRows], published: bool
+) -> tuple[list[Document], list[str]]:
+    """Check rows and ids; an id used twice is forgiven in published files alone."""
     make = SCHEMAS[pinned.schema]
     rows = [row for content in contents for row in content.rows]
-    documents = [make(row, number) for number, row in enumerate(rows)]
     seen: dict[str, Document] = {}
-    for document in documents:
-        other = seen.setdefault(document.id, document)
-        if other is not document:
+    repeated: Counter[str] = Counter()
+    for number, row in enumerate(rows):
+        document = make(row, number)
+        other = seen.get(document.id)
+        if other is not None and not published:
             raise DataError(
                 f"{document.origin}: the id `{document.id}` was already used ({other.origin})",
                 "ids must be unique within a split: remove one of the two rows",
             )
-    return documents
+        if other is not None:
+            repeated[document.id] += 1
+            document = replace(document, id=f"{document.id}#{repeated[document.id] + 1}")
+        seen[document.id] = document
+    notice = f"{pinned.name}: {repeated.total()} rows repeat an id; they are marked #2, #3, …"
+    return list(seen.values()), [notice] if repeated else []
 
 
 def _row_notices(

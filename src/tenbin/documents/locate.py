@@ -42,8 +42,8 @@ def find_files(pinned: PinnedSet, splits: tuple[Split, ...], folder: Path) -> tu
 
 def own_place(split: Split, folder: Path) -> Path:
     """Return the path to name when telling a user what to put where."""
-    suffix = ".parquet" if split.host == "hub" and not split.folder.startswith("mlogiqa") else ""
-    return folder / split.folder / f"{split.name}{suffix or '.jsonl'}"
+    suffix = PurePosixPath(split.files[0].path).suffix
+    return folder / split.folder / f"{split.name}{suffix}"
 
 
 def _patterns(split: Split) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _patterns(split: Split) -> Iterator[str]:
     if len(split.files) > 1:
         yield from _below_clone(split, f"{PurePosixPath(split.files[0].path).parent}/*.json")
     else:
-        for path in (split.files[0].path, *split.otherwise):
+        for path in (split.files[0].path, *split.otherwise, *split.local):
             yield from _below_clone(split, path)
 
 

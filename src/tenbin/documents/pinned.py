@@ -36,6 +36,8 @@ class Split:
     files: tuple[PublishedFile, ...]
     otherwise: tuple[str, ...]
     """Paths to try when the first file is gone; only for splits of one file."""
+    local: tuple[str, ...]
+    """Patterns of paths that users' own copies have."""
     folder: str
     """Where it lies below a data folder."""
     host: str
@@ -199,6 +201,7 @@ def _split(
         rows=details["rows"],
         files=tuple(PublishedFile(path, blob) for path, blob in details["files"].items()),
         otherwise=tuple(details.get("otherwise", ())),
+        local=tuple(details.get("local", ())),
         folder=folder.replace("{version}", version),
         host=source["host"],
         repository=source["repository"],

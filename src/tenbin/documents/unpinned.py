@@ -1,0 +1,158 @@
+"""Data sets that tenbin does not know, read as lm-eval would: files, a folder, or a hub id.
+
+Rows become documents as they are; what they must hold only the task's templates can say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tenbin.documents.choice import DataChoice
+from tenbin.documents.reading import FileRows, read_file
+from tenbin.documents.rows import Row
+from tenbin.errors import DataError
+from tenbin.records import DataFile, Dataset, Document
+
+FORMATS = ("json", "parquet", "csv")
+SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet", ".csv", ".tsv")
+ID_FIELDS = ("id", "idx", "q_id")
+Loaded = tuple[list[Document], list[DataFile], list[str]]
+
+
+def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
+    """Return the documents, files and notices of one split of an unknown data set.
+
+    Raises:
+        DataError: The rows cannot be had.
+    """
+    bases = _bases(dataset, choice)
+    data_files = dataset.options.get("data_files")
+    if dataset.name in FORMATS and data_files is None:
+        raise DataError(
+            f"a data set called `{dataset.name}` needs its files named",
+            "add dataset_kwargs: {data_files: {test: path/to/file.jsonl}}",
+        )
+    notices: list[str] = []
+    if dataset.name in FORMATS and not _is_remote(data_files):
+        patterns, notices = _patterns_of_split(data_files, split)
+        paths = _match_files(patterns, bases)
+    else:
+        paths = _folder_files(dataset, split, bases)
+    if not paths:
+        return _read_hub(dataset, split, choice)
+    options = {key: dataset.options[key] for key in ("field",) if key in dataset.options}
+    delimiter = dataset.options.get("delimiter", dataset.options.get("sep", ","))
+    contents = [read_file(path, delimiter=delimiter, **options) for path in paths]
+    rows = [row for content in contents for row in content.rows]
+    return make_documents(rows), [_data_file(content) for content in contents], notices
+
+
+def make_documents(rows: Sequence[Row]) -> list[Document]:
+    """Return rows as documents, their ids from the first id field that is unique."""
+    identifiers = _unique_identifiers(rows) or [f"row-{number}" for number in range(len(rows))]
+    return [
+        Document(identifier, row.values, None, row.origin)
+        for identifier, row in zip(identifiers, rows, strict=True)
+    ]
+
+
+def _unique_identifiers(rows: Sequence[Row]) -> list[str] | None:
+    for field in ID_FIELDS:
+        values = [row.values.get(field) for row in rows]
+        if all(isinstance(value, str | int) and value != "" for value in values):
+            identifiers = [str(value) for value in values]
+            if len(set(identifiers)) == len(rows):
+                return identifiers
+    return None
+
+
+def _bases(dataset: Dataset, choice: DataChoice) -> list[Path]:
+    """Return the folders that relative names are looked up in."""
+    own = dataset.options.get("data_dir")
+    chosen = (Path(own) if isinstance(own, str) else None, Path(), choice.data_dir)
+    return [base.expanduser() for base in chosen if base is not None]
+
+
+def _is_remote(data_files: Any) -> bool:
+    values = data_files.values() if isinstance(data_files, Mapping) else [data_files]
+    return any("://" in name for value in values for name in _as_list(value))
+
+
+def _as_list(value: Any) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise DataError(
+            "`data_files` is neither a path, a list of paths nor a map from split to paths"
+        )
+    return list(names)
+
+
+def _patterns_of_split(data_files: Any, split: str) -> tuple[list[str], list[str]]:
+    if isinstance(data_files, Mapping):
+        if split not in data_files:
+            raise DataError(
+                f"`data_files` names no file for split `{split}`",
+                f"it has {', '.join(map(str, data_files)) or 'none'}",
+            )
+        return _as_list(data_files[split]), []
+    notice = [f"`data_files` names no splits: all its rows are taken as {split}"]
+    return _as_list(data_files), [] if split == "train" else notice
+
+
+def _match_files(patterns: Iterable[str], bases: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
+    for pattern in patterns:
+        matches = next(filter(None, (_glob(base, pattern) for base in bases)), [])
+        if not matches:
+            places = "".join(f"\n    {base / pattern}" for base in bases)
+            raise DataError(
+                f"no file matches `{pattern}`; looked for:{places}",
+                "relative paths count from the working folder, then from --data_dir",
+            )
+        found += matches
+    return found
+
+
+def _glob(base: Path, pattern: str) -> list[Path]:
+    path = base / Path(pattern).expanduser()
+    if path.is_file():
+        return [path]
+    if "*" not in pattern or (path.is_absolute() and not path.parent.is_dir()):
+        return []
+    return sorted(match for match in path.parent.glob(path.name) if match.is_file())
+
+
+def _folder_files(dataset: Dataset, split: str, bases: Sequence[Path]) -> list[Path]:
+    """Return the files of a split in a folder named like the set, below any of the bases."""
+    for base in bases:
+        folder = base / Path(dataset.name).expanduser()
+        for place in [folder / dataset.config, folder] if dataset.config else [folder]:
+            for suffix in SUFFIXES:
+                if (place / f"{split}{suffix}").is_file():
+                    return [place / f"{split}{suffix}"]
+            for shards in (place, place / "data"):
+                if found := sorted(shards.glob(f"{split}-*.parquet")):
+                    return found
+    return []
+
+
+def _data_file(content: FileRows) -> DataFile:
+    return DataFile(str(content.path), content.sha256, len(content.rows), "data_dir")
+
+
+def _read_hub(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
+    from tenbin.documents.hub import read_hub_rows
+
+    rows, version = read_hub_rows(dataset, split, offline=choice.forbids_network)
+    digest = hashlib.sha256()
+    for row in rows:
+        # There is no one file to take the checksum of, so it is taken of the rows.
+        line = json.dumps(row.values, ensure_ascii=False, sort_keys=True, default=str)
+        digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+    name = f"{dataset.name}/{dataset.config}" if dataset.config else dataset.name
+    file = DataFile(f"{name} {split}", digest.hexdigest(), len(rows), "datasets", version)
+    return make_documents(rows), [file], []
