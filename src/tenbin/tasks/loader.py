@@ -35,7 +35,6 @@ from tenbin.tasks.schema import (
 _KINDS: Mapping[str, Kind] = {
     "multiple_choice": "choice",
     "generate_until": "generate",
-    "loglikelihood_rolling": "roll",
 }
 # lm-eval's defaults, so that its files mean here what they mean there.
 _DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
@@ -94,9 +93,7 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
     by_language = file.languages.get(language, OverrideBlock())
     layers: list[OverrideBlock] = [by_language, by_version, file]
     kind = _KINDS[file.output_type]
-    templates = {
-        template.name: template for template in _templates(layers, kind, profile)
-    }
+    templates = {template.name: template for template in _templates(layers, kind, profile)}
     default = file.default_template or next(iter(templates))
     if default not in templates:
         raise TaskError(f"default_template {default!r} is not among its templates")
@@ -131,9 +128,7 @@ def _first(layers: list[Any], key: str) -> Any:
     return next((v for v in (getattr(layer, key, None) for layer in layers) if v is not None), None)
 
 
-def _templates(
-    layers: list[OverrideBlock], kind: Kind, profile: str | None
-) -> Iterator[Template]:
+def _templates(layers: list[OverrideBlock], kind: Kind, profile: str | None) -> Iterator[Template]:
     names: dict[str, None] = {}
     for layer in reversed(layers):
         names.update(dict.fromkeys(layer.templates))
@@ -151,9 +146,7 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
     text = _first(wording, "doc_to_text")
     target = _first(wording, "doc_to_target")
     choices = _first(wording, "doc_to_choice")
-    if kind == "roll":
-        text = "" if text is None else text
-    elif text is None:
+    if text is None:
         raise TaskError(f"template {name!r} has no doc_to_text")
     if target is None:
         raise TaskError(f"template {name!r} has no doc_to_target")
@@ -199,13 +192,15 @@ def _fewshot(file: TaskFile, layers: list[OverrideBlock]) -> FewshotPlan:
     if config is None:
         return FewshotPlan(split)
     if config.sampler == "stratified" and config.label is None:
-        raise TaskError("fewshot_config: a stratified sampler needs `label`, the field of its strata")
+        raise TaskError(
+            "fewshot_config: a stratified sampler needs `label`, the field of its strata"
+        )
     return FewshotPlan(config.split or split, config.sampler, config.label)
 
 
 def _metrics(file: TaskFile, kind: Kind) -> tuple[MetricUse, ...]:
     if not file.metric_list:
-        defaults = {"choice": ("acc", "acc_norm"), "generate": ("exact_match",), "roll": ()}
+        defaults = {"choice": ("acc", "acc_norm"), "generate": ("exact_match",)}
         return tuple(MetricUse(name, name) for name in defaults[kind])
     return tuple(
         MetricUse(block.metric, block.name or block.metric, dict(block.model_extra or {}))

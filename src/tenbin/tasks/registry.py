@@ -130,9 +130,7 @@ class Registry:
                 return name, version, wording or None
         return None, None, None
 
-    def _choose(
-        self, entry: str, name: str, version: str | None, template: str | None
-    ) -> Selected:
+    def _choose(self, entry: str, name: str, version: str | None, template: str | None) -> Selected:
         versions = self.tasks[name]
         if version is None:
             task = self.newest(name)
@@ -161,9 +159,7 @@ class Registry:
 
 
 def _version_key(version: str) -> tuple[tuple[int, str], ...]:
-    return tuple(
-        (int(part), "") if part.isdigit() else (-1, part) for part in version.split(".")
-    )
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in version.split("."))
 
 
 def load_registry(include: Iterable[str | Path] = (), profile: str | None = None) -> Registry:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-OutputType = Literal["multiple_choice", "generate_until", "loglikelihood_rolling"]
+OutputType = Literal["multiple_choice", "generate_until"]
 
 
 class Block(BaseModel):

@@ -1,0 +1,300 @@
+"""Flags and run files → one frozen RunConfig. Unknown keys are refused, values are checked.
+
+Knows no task, data or model: only what a user may write and what type it has.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from tenbin.errors import ConfigError
+from tenbin.profiles import Profile, find_profile
+
+DEFAULT_SEED = 1234
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything a run depends on, as the user wrote it."""
+
+    tasks: tuple[str, ...]
+    """Ids, patterns, groups, bare names or task files."""
+    model: str = "hf"
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    template: str | None = None
+    """Template for bare names and groups."""
+    num_fewshot: tuple[int, ...] = ()
+    """None given: each task's own; one: for all; else one per entry of `tasks`."""
+    limit: tuple[float, ...] = ()
+    """Like num_fewshot; a value below 1 is a fraction."""
+    seed: int = DEFAULT_SEED
+    batch_size: int | Literal["auto"] = "auto"
+    dtype: str | None = None
+    device: str | None = None
+    encoding: Literal["joint", "separate"] = "joint"
+    apply_chat_template: bool = False
+    system_instruction: str | None = None
+    fewshot_as_multiturn: bool = False
+    fewshot: Literal["random", "fixed"] = "random"
+    extra_metrics: tuple[str, ...] = ()
+    """Metrics beyond a task's own: `acc_pmi`, or `PATTERN:acc_pmi` for some tasks only."""
+    data_dir: str | None = None
+    sample_data: bool = False
+    jglue_version: Literal["1.1", "1.3"] = "1.1"
+    split: str | None = None
+    """Score this split instead of the task's own."""
+    offline: bool = False
+    include_path: tuple[str, ...] = ()
+    profile: str | None = None
+    output_path: str | None = None
+    cache_dir: str | None = None
+    no_cache: bool = False
+
+    @property
+    def way(self) -> Profile:
+        """The profile's settings."""
+        return find_profile(self.profile)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for results and for a file that runs it again."""
+        plain: dict[str, Any] = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            plain[one.name] = list(value) if isinstance(value, tuple) else value
+        plain["model_args"] = dict(self.model_args)
+        return plain
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError("a text")
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in {"true", "false", "1", "0", "yes", "no"}:
+        return value.lower() in {"true", "1", "yes"}
+    raise ValueError("true or false")
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+        raise ValueError("a whole number")
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise ValueError("a whole number") from None
+
+
+def split_list(value: Any) -> list[Any]:
+    """A YAML list as it is, a comma-separated text cut up, a single value alone."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [value]
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(_text(part) for part in split_list(value))
+
+
+def _shots(value: Any) -> tuple[int, ...]:
+    numbers = tuple(_whole(part) for part in split_list(value))
+    if any(number < 0 for number in numbers):
+        raise ValueError("whole numbers of 0 or more")
+    return numbers
+
+
+def _limits(value: Any) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(part) for part in split_list(value))
+    except (TypeError, ValueError):
+        raise ValueError("numbers, or fractions below 1") from None
+    for number in numbers:
+        if not number > 0 or (number >= 1 and number != int(number)):
+            raise ValueError("whole numbers above 0, or fractions between 0 and 1")
+    return numbers
+
+
+def _batch(value: Any) -> int | str:
+    if value == "auto":
+        return "auto"
+    try:
+        number = _whole(value)
+    except ValueError:
+        raise ValueError("auto, or a whole number above 0") from None
+    if number < 1:
+        raise ValueError("auto, or a whole number above 0")
+    return number
+
+
+def _one_of(*allowed: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if str(value) not in allowed:
+            raise ValueError(f"one of: {', '.join(allowed)}")
+        return str(value)
+
+    return check
+
+
+def parse_model_args(value: Any) -> dict[str, Any]:
+    """`pretrained=PATH,dtype=float32` as a mapping; a mapping stays as it is."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    arguments: dict[str, Any] = {}
+    for part in split_list(value):
+        name, equals, content = str(part).partition("=")
+        if not equals or not name.strip():
+            raise ValueError(f"name=value pairs joined by commas; {part!r} is none")
+        if name.strip() in arguments:
+            raise ValueError(f"each name once; {name.strip()!r} stands there twice")
+        arguments[name.strip()] = content.strip()
+    return arguments
+
+
+_COERCE: dict[str, Callable[[Any], Any]] = {
+    "tasks": _names,
+    "model": _text,
+    "model_args": parse_model_args,
+    "template": _text,
+    "num_fewshot": _shots,
+    "limit": _limits,
+    "seed": _whole,
+    "batch_size": _batch,
+    "dtype": _one_of("auto", "float32", "bfloat16", "float16"),
+    "device": _text,
+    "encoding": _one_of("joint", "separate"),
+    "apply_chat_template": _flag,
+    "system_instruction": _text,
+    "fewshot_as_multiturn": _flag,
+    "fewshot": _one_of("random", "fixed"),
+    "extra_metrics": _names,
+    "data_dir": _text,
+    "sample_data": _flag,
+    "jglue_version": _one_of("1.1", "1.3"),
+    "split": _text,
+    "offline": _flag,
+    "include_path": _names,
+    "profile": _text,
+    "output_path": _text,
+    "cache_dir": _text,
+    "no_cache": _flag,
+}
+
+
+def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
+    """Check and complete what the user wrote.
+
+    Args:
+        given: Keys of RunConfig; None means not given.
+        where: Where the keys come from, for messages: a file's name, or nothing for flags.
+
+    Raises:
+        ConfigError: An unknown key, a value of the wrong kind, or settings that contradict.
+    """
+    values = check_values(given, where)
+    if not values.get("tasks"):
+        raise ConfigError(
+            "no tasks were named", "name some with --tasks; `tenbin tasks` lists what there is"
+        )
+    profile = find_profile(values.get("profile"))
+    _apply_profile(profile, values)
+    if values.get("sample_data") and values.get("data_dir"):
+        raise ConfigError("--sample_data and --data_dir exclude each other", "give one of them")
+    return RunConfig(**values)
+
+
+def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """The given values in their types; what is None is left out."""
+    prefix = f"{where}: " if where else "--"
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        key = str(name).replace("-", "_")
+        if key not in _COERCE:
+            close = get_close_matches(key, _COERCE, n=1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise ConfigError(
+                f"{prefix}{name}: unknown key", f"{hint}known keys: {', '.join(_COERCE)}"
+            )
+        if value is None:
+            continue
+        try:
+            values[key] = _COERCE[key](value)
+        except ValueError as error:
+            raise ConfigError(f"{prefix}{name} takes {error}, not {value!r}") from None
+    return values
+
+
+def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:
+    for key in ("encoding", "seed"):
+        settled = getattr(profile, key)
+        if settled is None:
+            continue
+        if values.get(key, settled) != settled:
+            raise ConfigError(
+                f"profile {profile.name} means {key} {settled}, not {values[key]}",
+                f"leave --{key} out, or leave the profile out",
+            )
+        values[key] = settled
+    if profile.draw == "running" and values.get("fewshot") == "fixed":
+        raise ConfigError(f"profile {profile.name} draws examples in its own way, not fixed")
+
+
+def read_run_file(path: str | Path) -> dict[str, Any]:
+    """The keys of a run file.
+
+    Raises:
+        ConfigError: Naming the file, when it cannot be read or is no mapping.
+    """
+    import yaml
+
+    try:
+        loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--config {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {path}: not valid YAML: {error}") from error
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"--config {path}: a run file is a mapping of keys")
+    return check_values(loaded, str(path))
+
+
+def system_prompt_from(instruction: str | None, default: str) -> str:
+    """What templates that write their own system part put there."""
+    return instruction or os.environ.get("SYSTEM_PROMPT") or default
+
+
+def pair_numbers(
+    name: str, numbers: Sequence[float], entries: Sequence[str]
+) -> list[float | None]:
+    """One number per entry: none given, one for all, or as many as entries.
+
+    Raises:
+        ConfigError: Showing the pairing, when the counts differ.
+    """
+    if not numbers:
+        return [None] * len(entries)
+    if len(numbers) == 1:
+        return [numbers[0]] * len(entries)
+    if len(numbers) == len(entries):
+        return list(numbers)
+    width = max(len(entry) for entry in entries)
+    rows = []
+    for position in range(max(len(entries), len(numbers))):
+        entry = entries[position] if position < len(entries) else "(no task)"
+        number = f"{numbers[position]:g}" if position < len(numbers) else "(no number)"
+        rows.append(f"    {entry:<{width}}  {number}")
+    raise ConfigError(
+        f"--{name} gives {len(numbers)} numbers for {len(entries)} entries of --tasks:\n"
+        + "\n".join(rows),
+        "give one number for all, or one per entry in the order written; "
+        "a pattern or a group counts as one entry",
+    )

@@ -1,0 +1,82 @@
+"""Every answer, written down when it arrives, so that a run goes on where it stopped.
+
+One SQLite file a model fingerprint, in WAL mode. Failures are not kept: a rerun tries again.
+Knows requests by key only.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from tenbin.records import Failure, Response, Rolled, Scores, Text
+
+_KINDS: dict[str, Callable[..., Response]] = {
+    "scores": Scores,
+    "text": Text,
+    "rolled": Rolled,
+}
+_NAMES: dict[type, str] = {Scores: "scores", Text: "text", Rolled: "rolled"}
+# SQLite takes a bounded number of parameters a statement.
+_CHUNK = 500
+
+
+class Journal:
+    """The answers of one model."""
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        """Open or create the journal of this fingerprint."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / f"{fingerprint[:32]}.sqlite"
+        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        # A crash of the program loses nothing; a power cut may lose the last answers only.
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._connection.execute(
+            "CREATE TABLE IF NOT EXISTS answers ("
+            "fingerprint TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, "
+            "payload TEXT NOT NULL, PRIMARY KEY (fingerprint, key)) WITHOUT ROWID"
+        )
+        self._fingerprint = fingerprint
+
+    def read(self, keys: Iterable[str]) -> dict[str, Response]:
+        """The answers known for these keys."""
+        found: dict[str, Response] = {}
+        wanted = list(keys)
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            rows = self._connection.execute(
+                "SELECT key, kind, payload FROM answers "
+                f"WHERE fingerprint = ? AND key IN ({marks})",
+                (self._fingerprint, *chunk),
+            )
+            for key, kind, payload in rows:
+                found[key] = _decode(kind, payload)
+        return found
+
+    def write(self, key: str, response: Response) -> None:
+        """Keep an answer; the first one for a key stays."""
+        if isinstance(response, Failure):
+            return
+        self._connection.execute(
+            "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)",
+            (
+                self._fingerprint,
+                key,
+                _NAMES[type(response)],
+                json.dumps(asdict(response), ensure_ascii=False),
+            ),
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def _decode(kind: str, payload: str) -> Response:
+    values = json.loads(payload)
+    return _KINDS[kind](**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})

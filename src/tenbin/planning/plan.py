@@ -1,0 +1,64 @@
+"""From prompts to distinct requests, each with a content key.
+
+Two prompts that read the same are asked once, whatever cells they belong to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tenbin.records import Generate, Prompt, Request, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A prompt and the keys under which its answers will arrive."""
+
+    prompt: Prompt
+    key: str
+    unconditional_key: str | None = None
+    """The same choices without the prompt, where a metric weighs against that."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that will be asked, and for whom."""
+
+    planned: list[Planned] = field(default_factory=list)
+    requests: dict[str, Request] = field(default_factory=dict)
+    """Distinct requests by key, in order of first use."""
+
+    def add(self, prompts: Iterable[Prompt], unconditional: bool) -> None:
+        """Plan prompts; with `unconditional`, also ask for their choices without the prompt."""
+        for prompt in prompts:
+            if prompt.continuations is None:
+                request: Request = generate_request(prompt.text, prompt.stop, prompt.max_gen_toks)
+            else:
+                request = score_request(prompt.text, prompt.continuations)
+            self.requests.setdefault(request.key, request)
+            bare_key = None
+            if unconditional and prompt.continuations is not None:
+                bare = score_request("", prompt.continuations)
+                self.requests.setdefault(bare.key, bare)
+                bare_key = bare.key
+            self.planned.append(Planned(prompt, request.key, bare_key))
+
+
+def score_request(prompt: str, continuations: tuple[str, ...]) -> Score:
+    """A Score with its key."""
+    return Score(content_key("score", prompt, continuations), prompt, continuations)
+
+
+def generate_request(prompt: str, stop: tuple[str, ...], max_gen_toks: int) -> Generate:
+    """A Generate with its key."""
+    key = content_key("generate", prompt, stop, max_gen_toks)
+    return Generate(key, prompt, stop, max_gen_toks)
+
+
+def content_key(*content: object) -> str:
+    """A hash of what is asked: equal for equal questions, in any process."""
+    written = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,187 @@
+"""The first half of a run: from a RunConfig to the exact prompts of every cell.
+
+Joins tasks, documents and prompts. No weights are loaded here, so every fault of a name, a file,
+a row or a template shows before a model does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tenbin.config import RunConfig, pair_numbers, system_prompt_from
+from tenbin.documents import DataChoice, DocumentSet, cache_directory, load_documents
+from tenbin.errors import ConfigError
+from tenbin.metrics.registry import find_metric
+from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT
+from tenbin.prompts.building import Measure, PromptSettings, build_prompts
+from tenbin.records import Cell, DataFile, Dataset, MetricUse, Prompt, Task
+from tenbin.tasks.registry import Selected, load_registry
+
+
+@dataclass(frozen=True, slots=True)
+class CellSetup:
+    """A cell with all that is needed to ask it."""
+
+    cell: Cell
+    task: Task
+    limit: float | None
+
+
+@dataclass(slots=True)
+class Data:
+    """The rows of every cell, each split read once."""
+
+    choice: DataChoice
+    _sets: dict[tuple[str, str | None, str], DocumentSet] = field(default_factory=dict)
+
+    def load(self, dataset: Dataset, split: str) -> DocumentSet:
+        """The documents of a split."""
+        key = (dataset.name, dataset.config, split)
+        if key not in self._sets:
+            self._sets[key] = load_documents(dataset, split, self.choice)
+        return self._sets[key]
+
+    def for_cell(self, setup: CellSetup) -> tuple[DocumentSet, DocumentSet | None]:
+        """The scored documents, and those that examples come from when there are shots."""
+        scored = self.load(setup.task.dataset, setup.task.split)
+        if setup.cell.shots == 0 or setup.task.fewshot.split is None:
+            return scored, None
+        return scored, self.load(setup.task.dataset, setup.task.fewshot.split)
+
+    def files(self, setup: CellSetup) -> dict[str, tuple[DataFile, ...]]:
+        """The files behind a cell, by split."""
+        scored, pool = self.for_cell(setup)
+        found = {setup.task.split: scored.files}
+        if pool is not None and setup.task.fewshot.split is not None:
+            found[setup.task.fewshot.split] = pool.files
+        return found
+
+    def notices(self) -> list[str]:
+        """What is worth knowing about the rows."""
+        return list(dict.fromkeys(n for loaded in self._sets.values() for n in loaded.notices))
+
+
+def data_choice(config: RunConfig) -> DataChoice:
+    """Where the user wants rows from."""
+    return DataChoice(
+        data_dir=Path(config.data_dir) if config.data_dir else None,
+        sample_data=config.sample_data,
+        cache_dir=Path(config.cache_dir) if config.cache_dir else cache_directory(),
+        offline=config.offline,
+        jglue_version=config.jglue_version,
+    )
+
+
+def choose_cells(config: RunConfig) -> list[CellSetup]:
+    """What `--tasks`, `--num_fewshot` and `--limit` ask for, in the order written."""
+    registry = load_registry(config.include_path, config.profile)
+    selected = [registry.select([entry], config.template) for entry in config.tasks]
+    shots = _per_task(config, "num_fewshot", config.num_fewshot, selected)
+    limits = _per_task(config, "limit", config.limit, selected)
+    setups: dict[str, CellSetup] = {}
+    chosen_tasks = [chosen for entry in selected for chosen in entry]
+    for chosen, number, limit in zip(chosen_tasks, shots, limits, strict=True):
+        task = _adjusted(chosen.task, config)
+        cell = Cell(
+            task.name,
+            task.version,
+            chosen.template,
+            task.default_shots if number is None else int(number),
+            config.seed,
+        )
+        setup = CellSetup(cell, task, limit)
+        known = setups.setdefault(chosen.full_id, setup)
+        if known != setup:
+            raise ConfigError(
+                f"{chosen.full_id} is asked for twice, with different shots or limits",
+                "name it once, or make two runs",
+            )
+    _check_extra_metrics(config, [setup.task for setup in setups.values()])
+    return list(setups.values())
+
+
+def _per_task(
+    config: RunConfig, name: str, numbers: tuple[float, ...], selected: list[list[Selected]]
+) -> list[float | None]:
+    """A number for each selected task: by entry as written, or by sorted id."""
+    if config.way.pairing == "sorted" and len(numbers) > 1:
+        ids = sorted({chosen.full_id for entry in selected for chosen in entry})
+        by_id = dict(zip(ids, pair_numbers(name, numbers, ids), strict=True))
+        return [by_id[chosen.full_id] for entry in selected for chosen in entry]
+    paired = pair_numbers(name, numbers, config.tasks)
+    return [
+        number for entry, number in zip(selected, paired, strict=True) for _ in entry
+    ]
+
+
+def _adjusted(task: Task, config: RunConfig) -> Task:
+    """The task with the user's split and extra metrics."""
+    extra = tuple(
+        MetricUse(metric, metric)
+        for pattern, metric in _extra_metrics(config)
+        if fnmatchcase(task.name, pattern)
+        and find_metric(metric).kind == task.kind
+        and metric not in {use.metric for use in task.metrics}
+    )
+    return replace(task, metrics=task.metrics + extra, split=config.split or task.split)
+
+
+def _extra_metrics(config: RunConfig) -> list[tuple[str, str]]:
+    pairs = []
+    for written in config.extra_metrics:
+        pattern, colon, metric = written.rpartition(":")
+        pairs.append((pattern if colon else "*", metric))
+    return pairs
+
+
+def _check_extra_metrics(config: RunConfig, tasks: list[Task]) -> None:
+    for pattern, metric in _extra_metrics(config):
+        used = [t for t in tasks if metric in {use.metric for use in t.metrics}]
+        if not used:
+            raise ConfigError(
+                f"--extra_metrics {metric}: no chosen task can use it",
+                f"it is for {find_metric(metric).kind} tasks"
+                + (f" matching {pattern!r}" if pattern != "*" else ""),
+            )
+
+
+def prompt_settings(config: RunConfig) -> PromptSettings:
+    """The user's choices about prompts."""
+    return PromptSettings(
+        seed=config.seed,
+        fewshot=config.fewshot,
+        running_draw=config.way.draw == "running",
+        apply_chat_template=config.apply_chat_template,
+        fewshot_as_multiturn=config.fewshot_as_multiturn,
+        system_instruction=config.system_instruction,
+        system_prompt=system_prompt_from(config.system_instruction, DEFAULT_SYSTEM_PROMPT),
+        fit_examples=config.way.fit_examples,
+        cap_by_references=config.way.cap_by_references,
+    )
+
+
+def load_data(config: RunConfig, setups: list[CellSetup]) -> Data:
+    """Read and check every row the cells need."""
+    data = Data(data_choice(config))
+    for setup in setups:
+        data.for_cell(setup)
+    return data
+
+
+def prompts_of(
+    setup: CellSetup, data: Data, settings: PromptSettings, tokenizer: Measure | None
+) -> list[Prompt]:
+    """The prompts of one cell."""
+    scored, pool = data.for_cell(setup)
+    return build_prompts(
+        setup.task,
+        setup.cell,
+        scored.documents,
+        pool.documents if pool is not None else (),
+        setup.limit,
+        settings,
+        tokenizer,
+    )
+

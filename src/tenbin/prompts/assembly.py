@@ -1,0 +1,91 @@
+"""From worded examples and a worded question to the exact text a model reads.
+
+A plain prompt is description + examples joined by the few-shot delimiter + question. A chat
+prompt is the same material as messages, put into text by the model's own chat template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tenbin.errors import ConfigError
+from tenbin.prompts.environment import names_used, render
+from tenbin.prompts.wording import Worded
+from tenbin.records import Task, Template
+
+DEFAULT_SYSTEM_PROMPT = "あなたは役立つアシスタントです。"
+
+Chat = Callable[[Sequence[Mapping[str, str]]], str]
+"""Messages to text, as a tokenizer's chat template does it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """How the parts of a prompt are put together for one task and template."""
+
+    template: Template
+    description: str
+    chat: Chat | None = None
+    multiturn: bool = False
+
+    @property
+    def target_delimiter(self) -> str:
+        """What stands between prompt and answer: nothing where a chat turn begins."""
+        return "" if self.chat is not None else self.template.target_delimiter
+
+    def prompt(self, examples: Sequence[Worded], question: Worded) -> str:
+        """The whole prompt."""
+        if self.chat is None:
+            return self.description + self._joined(examples, question)
+        messages = [{"role": "system", "content": self.description}] if self.description else []
+        if self.multiturn:
+            for example in examples:
+                messages.append({"role": "user", "content": example.text})
+                messages.append({"role": "assistant", "content": example.target})
+            messages.append({"role": "user", "content": question.text})
+        else:
+            messages.append({"role": "user", "content": self._joined(examples, question)})
+        return self.chat(messages)
+
+    def _joined(self, examples: Sequence[Worded], question: Worded) -> str:
+        shown = [e.text + self.template.target_delimiter + e.target for e in examples]
+        return self.template.fewshot_delimiter.join([*shown, question.text])
+
+
+def open_assembly(
+    task: Task,
+    template: Template,
+    system_instruction: str | None,
+    system_prompt: str,
+    chat: Chat | None,
+    multiturn: bool,
+) -> Assembly:
+    """Prepare the parts that are the same for every document.
+
+    Args:
+        system_instruction: What the user gave with --system_instruction.
+        system_prompt: What templates that write their own system part put there.
+        chat: The model's chat template, when it is to be used.
+        multiturn: Whether examples become turns of the conversation.
+    """
+    if multiturn and chat is None:
+        raise ConfigError(
+            "--fewshot_as_multiturn makes turns of a conversation",
+            "add --apply_chat_template",
+        )
+    writes_system_part = "system_prompt" in names_used(template.description)
+    if chat is not None and writes_system_part:
+        raise ConfigError(
+            f"{task.name}: template {template.name} writes a chat format itself, "
+            "which --apply_chat_template would wrap in another",
+            "leave --apply_chat_template out, or choose another template",
+        )
+    fields = {"labels": list(task.labels), "system_prompt": system_prompt}
+    description = render(template.description, fields)
+    if chat is not None:
+        parts = [system_instruction or "", description.strip()]
+        return Assembly(template, "\n\n".join(filter(None, parts)), chat, multiturn)
+    if system_instruction and not writes_system_part:
+        description = f"{system_instruction}\n\n{description}"
+    return Assembly(template, description)

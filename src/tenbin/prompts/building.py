@@ -1,0 +1,208 @@
+"""All prompts of one cell: ordered, limited, with their examples, fitted to the model's window.
+
+The tokenizer, where there is one, only measures and formats; no text depends on anything else of
+the model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from tenbin.errors import ConfigError
+from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, open_assembly
+from tenbin.prompts.fewshot import open_draw
+from tenbin.prompts.wording import Worded, word
+from tenbin.records import Cell, Document, Prompt, Task
+
+
+class Measure(Protocol):
+    """What is needed of a tokenizer here."""
+
+    max_length: int
+
+    def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as a prompt."""
+        ...
+
+    def answer_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as an answer."""
+        ...
+
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """The text of a conversation, ready for the assistant's turn."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """What the user chose about prompts."""
+
+    seed: int = 1234
+    fewshot: Literal["random", "fixed"] = "random"
+    running_draw: bool = False
+    apply_chat_template: bool = False
+    fewshot_as_multiturn: bool = False
+    system_instruction: str | None = None
+    system_prompt: str = DEFAULT_SYSTEM_PROMPT
+    fit_examples: bool = True
+    cap_by_references: bool = False
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A prompt that may still lose examples."""
+
+    document: Document
+    question: Worded
+    examples: list[Document]
+    shown: list[Worded]
+    dropped: int = 0
+    text: str = ""
+
+
+@dataclass(slots=True)
+class _Wordings:
+    """Worded documents, each made once though many questions show it as an example."""
+
+    task: Task
+    template: str
+    system_prompt: str
+    _made: dict[int, Worded] = field(default_factory=dict)
+
+    def question(self, document: Document) -> Worded:
+        return word(self.task, self.task.templates[self.template], document, self.system_prompt)
+
+    def example(self, document: Document) -> Worded:
+        made = self._made.get(id(document))
+        if made is None:
+            made = self._made[id(document)] = self.question(document)
+        return made
+
+
+def build_prompts(
+    task: Task,
+    cell: Cell,
+    documents: Sequence[Document],
+    pool: Sequence[Document],
+    limit: float | None,
+    settings: PromptSettings,
+    tokenizer: Measure | None,
+) -> list[Prompt]:
+    """The prompts of a cell, in the order they are asked.
+
+    Args:
+        task: The task; `cell.template` is one of its templates.
+        cell: What the prompts belong to.
+        documents: The scored split.
+        pool: Where examples come from; may be empty without shots.
+        limit: How many documents: a number, or a fraction below 1.
+        settings: The user's choices.
+        tokenizer: Measures windows and formats chats; None leaves every prompt whole.
+    """
+    if settings.apply_chat_template and tokenizer is None:
+        raise ConfigError(
+            "--apply_chat_template needs the model's tokenizer", "name one with --tokenizer"
+        )
+    template = task.templates[cell.template]
+    assembly = open_assembly(
+        task,
+        template,
+        settings.system_instruction,
+        settings.system_prompt,
+        tokenizer.chat if settings.apply_chat_template and tokenizer is not None else None,
+        settings.fewshot_as_multiturn,
+    )
+    draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.running_draw)
+    wordings = _Wordings(task, cell.template, settings.system_prompt)
+    drafts = []
+    for document in limited(draw.order(documents), limit):
+        examples = draw.examples(document)
+        shown = [wordings.example(example) for example in examples]
+        draft = _Draft(document, wordings.question(document), examples, shown)
+        draft.text = assembly.prompt(draft.shown, draft.question)
+        drafts.append(draft)
+    caps = _generation_caps(task, drafts, settings, tokenizer)
+    if settings.fit_examples and tokenizer is not None:
+        _fit(drafts, caps, assembly, tokenizer)
+    return [
+        _finish(task, cell, draft, cap, assembly) for draft, cap in zip(drafts, caps, strict=True)
+    ]
+
+
+def limited(documents: list[Document], limit: float | None) -> list[Document]:
+    """The first documents, by number or by fraction."""
+    if limit is None:
+        return documents
+    count = math.ceil(len(documents) * limit) if limit < 1 else int(limit)
+    return documents[:count]
+
+
+def _generation_caps(
+    task: Task, drafts: list[_Draft], settings: PromptSettings, tokenizer: Measure | None
+) -> list[int]:
+    if not settings.cap_by_references or task.kind != "generate":
+        return [task.max_gen_toks] * len(drafts)
+    if tokenizer is None:
+        # A preview without a model: the cap belongs to the request, not to the prompt's text.
+        return [task.max_gen_toks] * len(drafts)
+    references = [draft.question.references for draft in drafts]
+    lengths = iter(tokenizer.answer_lengths([text for group in references for text in group]))
+    return [max(next(lengths) for _ in group) for group in references]
+
+
+def _fit(drafts: list[_Draft], caps: list[int], assembly: Assembly, tokenizer: Measure) -> None:
+    """Leave out the examples farthest from the question until the prompt fits the window."""
+    answers = _answer_room(drafts, caps, assembly, tokenizer)
+    open_drafts = list(zip(drafts, answers, strict=True))
+    while open_drafts:
+        lengths = tokenizer.prompt_lengths([draft.text for draft, _ in open_drafts])
+        too_long = []
+        for (draft, room), length in zip(open_drafts, lengths, strict=True):
+            if length + room > tokenizer.max_length and draft.shown:
+                draft.examples, draft.shown = draft.examples[1:], draft.shown[1:]
+                draft.dropped += 1
+                draft.text = assembly.prompt(draft.shown, draft.question)
+                too_long.append((draft, room))
+        open_drafts = too_long
+
+
+def _answer_room(
+    drafts: list[_Draft], caps: list[int], assembly: Assembly, tokenizer: Measure
+) -> list[int]:
+    """Tokens each document's longest answer needs behind its prompt."""
+    choices = [draft.question.choices or () for draft in drafts]
+    delimiter = assembly.target_delimiter
+    texts = [delimiter + choice for group in choices for choice in group]
+    distinct = list(dict.fromkeys(texts))
+    length = dict(zip(distinct, tokenizer.answer_lengths(distinct), strict=True))
+    return [
+        # The last token of a scored answer is predicted, never read.
+        max(length[delimiter + choice] for choice in group) - 1 if group else cap
+        for group, cap in zip(choices, caps, strict=True)
+    ]
+
+
+def _finish(task: Task, cell: Cell, draft: _Draft, cap: int, assembly: Assembly) -> Prompt:
+    question = draft.question
+    continuations = None
+    if question.choices is not None:
+        continuations = tuple(assembly.target_delimiter + choice for choice in question.choices)
+    return Prompt(
+        cell=cell,
+        document=draft.document.id,
+        language=task.language,
+        group=draft.document.group,
+        text=draft.text,
+        continuations=continuations,
+        choices=question.choices,
+        gold=question.gold,
+        references=question.references,
+        target=question.target,
+        stop=assembly.template.stop,
+        max_gen_toks=cap,
+        examples=tuple(example.id for example in draft.examples),
+        dropped_examples=draft.dropped,
+    )
