@@ -1,0 +1,217 @@
+"""The hf backend: a transformers model that answers requests.
+
+Joins the parts of this folder and holds no method of its own: what a model is, how it is loaded,
+encoded, scored and made to write is said in the modules beside. Opening it is cheap; the
+weights are loaded by the first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from tenbin.backends.base import Backend, BackendSettings, Encoding
+from tenbin.backends.hf.checkpoint import Checkpoint, open_checkpoint
+from tenbin.backends.hf.encoding import EncodedPrompt, encode_prompts
+from tenbin.backends.hf.fingerprint import (
+    ENGINE_VERSION,
+    fingerprint_of,
+    library_version,
+    model_digest,
+    tokenizer_digest,
+)
+from tenbin.backends.hf.forward import Forward
+from tenbin.backends.hf.generation import Generator, Job
+from tenbin.backends.hf.memory import release_memory, token_budget
+from tenbin.backends.hf.rows import PlainRows, ScoringCore
+from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
+from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
+from tenbin.errors import BackendError
+from tenbin.records import Generate, Request, Response, Roll, Score
+
+_PORTION = 4096
+"""Requests that are encoded at a time: bounds the memory that token ids take."""
+
+
+class HfBackend:
+    """A causal language model of transformers."""
+
+    def __init__(
+        self,
+        tokenizer: HfTokenizer,
+        fingerprint: str,
+        load: Callable[[], Any],
+        *,
+        encoding: Encoding = "joint",
+        batch_size: int | Literal["auto"] = "auto",
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Prepare a backend; `open_hf` and `from_model` are the usual ways in.
+
+        Args:
+            tokenizer: The model's tokenizer.
+            fingerprint: What answers depend on besides the request.
+            load: Gives the model, in eval mode and on its device, when it is first needed.
+            encoding: How prompt and answer meet.
+            batch_size: Rows a batch, or `auto`.
+            facts: What results record of the model besides what this class knows.
+        """
+        self.fingerprint = fingerprint
+        self._tokenizer = tokenizer
+        self._load = load
+        self._encoding = encoding
+        self._batch_size = batch_size
+        self._facts = dict(facts or {})
+        self._model: Any = None
+        self._core: ScoringCore | None = None
+        self._generator: Generator | None = None
+
+    @classmethod
+    def from_model(
+        cls,
+        model: Any,
+        tokenizer: Any,
+        *,
+        encoding: Encoding = "joint",
+        add_bos: bool | None = None,
+        max_length: int | None = None,
+        batch_size: int | Literal["auto"] = "auto",
+    ) -> HfBackend:
+        """A backend around a transformers model that is already loaded."""
+        model.eval()
+        wrapped = HfTokenizer(tokenizer, max_length or window_of(model.config, tokenizer), add_bos)
+        dtype = str(model.dtype).removeprefix("torch.")
+        parts = {
+            "model": model_digest(model),
+            "tokenizer": tokenizer_digest(tokenizer),
+            "encoding": encoding,
+            "add_bos": add_bos,
+            "max_length": wrapped.max_length,
+            "engine": ENGINE_VERSION,
+            "transformers": library_version(),
+        }
+        facts = {
+            "model": getattr(model.config, "_name_or_path", "") or type(model).__name__,
+            "dtype": dtype,
+            "device": str(model.device),
+        }
+        return cls(
+            wrapped,
+            fingerprint_of(parts),
+            lambda: model,
+            encoding=encoding,
+            batch_size=batch_size,
+            facts=facts,
+        )
+
+    @property
+    def tokenizer(self) -> HfTokenizer:
+        """The model's tokenizer; needs no weights."""
+        return self._tokenizer
+
+    def describe(self) -> Mapping[str, Any]:
+        """What results record: engine, dtype, device, encoding, model and its revision."""
+        mode = self._core.mode if self._core else PlainRows.mode
+        described = {
+            "engine": {"name": "hf", "mode": mode, "version": ENGINE_VERSION},
+            **self._facts,
+            "encoding": self._encoding,
+            "add_bos": self._tokenizer.add_bos,
+            "prefix_tokens": list(self._tokenizer.prefix),
+            "max_length": self._tokenizer.max_length,
+            "batch_size": self._batch_size,
+            "system_role_folded": self._tokenizer.system_role_folded,
+            "libraries": _library_versions(),
+        }
+        if self._model is not None:
+            described["parameters"] = self._model.num_parameters()
+        return described
+
+    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        """Answer every request exactly once, in any order, each as soon as it is known."""
+        for at in range(0, len(requests), _PORTION):
+            yield from self._run_portion(requests[at : at + _PORTION])
+
+    def close(self) -> None:
+        """Free what the model holds."""
+        model, self._model = self._model, None
+        self._core = self._generator = None
+        self._load = _closed
+        if model is not None:
+            device = model.get_input_embeddings().weight.device
+            del model
+            release_memory(device)
+
+    def _run_portion(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        scores = [request for request in requests if isinstance(request, Score)]
+        rolls = [request for request in requests if isinstance(request, Roll)]
+        texts = [request for request in requests if isinstance(request, Generate)]
+        if scores or rolls:
+            core = self._scoring_core()
+            yield from answer_scores(core, self._tokenizer, self._encoding, scores)
+            yield from answer_rolls(core, self._tokenizer, rolls)
+        if texts:
+            yield from self._write(texts)
+
+    def _write(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:
+        asked: list[tuple[str, Job]] = []
+        encoded = encode_prompts(self._tokenizer, requests)
+        for request, found in zip(requests, encoded, strict=True):
+            if isinstance(found, EncodedPrompt):
+                asked.append((request.key, Job(found, request.stop, request.max_gen_toks)))
+            else:
+                yield request.key, found
+        for number, text in self._writer().write([job for _, job in asked]):
+            yield asked[number][0], OUT_OF_MEMORY if text is None else text
+
+    def _loaded(self) -> Any:
+        if self._model is None:
+            self._model = self._load()
+        return self._model
+
+    def _scoring_core(self) -> ScoringCore:
+        if self._core is None:
+            forward = Forward(self._loaded())
+            self._core = PlainRows(forward, self._batch_size, token_budget(forward.device))
+        return self._core
+
+    def _writer(self) -> Generator:
+        if self._generator is None:
+            model = self._loaded()
+            device = model.get_input_embeddings().weight.device
+            self._generator = Generator(
+                model,
+                self._tokenizer.inner,
+                self._tokenizer.max_length,
+                self._batch_size,
+                token_budget(device),
+            )
+        return self._generator
+
+
+def open_hf(settings: BackendSettings) -> Backend:
+    """Open the model that the settings name; its weights are loaded by the first run.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The model, the device or a library is not there.
+    """
+    checkpoint: Checkpoint = open_checkpoint(settings)
+    return HfBackend(
+        checkpoint.tokenizer,
+        checkpoint.fingerprint,
+        checkpoint.load,
+        encoding=settings.encoding,
+        batch_size=settings.batch_size,
+        facts=checkpoint.facts,
+    )
+
+
+def _closed() -> Any:
+    raise BackendError("the backend was closed", "open it again")
+
+
+def _library_versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("torch", "transformers", "tokenizers")}

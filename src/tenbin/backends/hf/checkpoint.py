@@ -1,0 +1,144 @@
+"""A model as the user named it, with everything known of it before its weights are loaded.
+
+Joins arguments, location, conversion, tokenizer and fingerprint; knows no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenbin.backends.base import BackendSettings
+from tenbin.backends.hf.arguments import HfArguments, read_arguments
+from tenbin.backends.hf.conversion import CONVERSION_VERSION, converted_folder, file_hash
+from tenbin.backends.hf.fingerprint import (
+    ENGINE_VERSION,
+    fingerprint_of,
+    folder_digest,
+    library_version,
+)
+from tenbin.backends.hf.loading import choose_device, choose_dtype, load_config, load_model
+from tenbin.backends.hf.location import Location, locate, locate_model
+from tenbin.backends.hf.tokenizer import HfTokenizer, load_tokenizer, window_of
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a backend needs of a model."""
+
+    tokenizer: HfTokenizer
+    fingerprint: str
+    load: Callable[[], Any]
+    facts: Mapping[str, Any]
+    """What results record."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where transformers reads a model from, and what its bytes are."""
+
+    name: str
+    digest: str
+    options: Mapping[str, Any]
+
+
+def open_checkpoint(settings: BackendSettings) -> Checkpoint:
+    """Find a model, its tokenizer and its fingerprint.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The model, the device or a library is not there.
+    """
+    arguments = read_arguments(settings)
+    device = choose_device(arguments.device)
+    location = locate_model(arguments)
+    source = _source(location, arguments, settings.cache_dir)
+    config = load_config(source.name, **source.options)
+    dtype = choose_dtype(arguments, config, device)
+    inner, tokenizer_digest = _tokenizer(source, arguments)
+    tokenizer = HfTokenizer(
+        inner, arguments.max_length or window_of(config, inner), arguments.add_bos_token
+    )
+    answers_depend_on = {
+        "model": source.digest,
+        "tokenizer": tokenizer_digest,
+        "adapter": _adapter_digest(arguments),
+        "dtype": dtype,
+        "encoding": settings.encoding,
+        "add_bos": arguments.add_bos_token,
+        "max_length": tokenizer.max_length,
+        "quantisation": _quantisation(arguments),
+        "attention": arguments.attn_implementation,
+        "engine": ENGINE_VERSION,
+        "transformers": library_version(),
+    }
+    return Checkpoint(
+        tokenizer,
+        fingerprint_of(answers_depend_on),
+        lambda: load_model(source.name, arguments, dtype, device, **source.options),
+        _facts(location, arguments, dtype, device),
+    )
+
+
+def _source(location: Location, arguments: HfArguments, cache_dir: str | None) -> _Source:
+    if location.gguf is not None:
+        digest = file_hash(location.gguf)
+        folder = converted_folder(location.gguf, digest, cache_dir)
+        return _Source(str(folder), f"gguf:{digest}:{CONVERSION_VERSION}", {})
+    options: dict[str, Any] = {"trust_remote_code": arguments.trust_remote_code}
+    for name in ("subfolder", "cache_dir"):
+        if value := getattr(arguments, name):
+            options[name] = value
+    if location.commit:
+        # The commit, not the branch: weights read later must be those of the fingerprint.
+        options["revision"] = location.commit
+    elif arguments.revision:
+        options["revision"] = arguments.revision
+    return _Source(location.source, _digest(location), options)
+
+
+def _digest(location: Location) -> str:
+    """A commit names its files; a folder's files are looked at."""
+    if location.commit:
+        return f"hub:{location.given}:{location.commit}"
+    return folder_digest(location.folder or Path(location.source))
+
+
+def _tokenizer(source: _Source, arguments: HfArguments) -> tuple[Any, str]:
+    """The tokenizer, and what its bytes are where they are not the model's own."""
+    options = {**source.options, "use_fast": arguments.use_fast_tokenizer}
+    if arguments.tokenizer is None:
+        return load_tokenizer(source.name, **options), ""
+    location = locate(arguments.tokenizer, HfArguments(""), "tokenizer_config.json")
+    other = {"trust_remote_code": arguments.trust_remote_code, "use_fast": options["use_fast"]}
+    return load_tokenizer(location.source, **other), _digest(location)
+
+
+def _adapter_digest(arguments: HfArguments) -> str:
+    if arguments.peft is None:
+        return ""
+    return _digest(locate(arguments.peft, HfArguments(""), "adapter_config.json"))
+
+
+def _quantisation(arguments: HfArguments) -> str:
+    return "4bit" if arguments.load_in_4bit else "8bit" if arguments.load_in_8bit else "none"
+
+
+def _facts(location: Location, arguments: HfArguments, dtype: str, device: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "model": location.given,
+        "revision": location.commit or arguments.revision,
+        "dtype": dtype,
+        "device": "device map" if arguments.device_map or arguments.parallelize else device,
+        "quantisation": _quantisation(arguments),
+        "attention": arguments.attn_implementation or "default",
+    }
+    if arguments.peft:
+        facts["adapter"] = arguments.peft
+    if arguments.tokenizer:
+        facts["tokenizer"] = arguments.tokenizer
+    if location.gguf is not None:
+        facts["gguf"] = f"{location.gguf.name}, dequantised to float32"
+    return facts

@@ -1,0 +1,131 @@
+"""Turns a GGUF file into a folder that transformers loads quickly, once.
+
+Reading a GGUF file unpacks every weight in Python and rebuilds the tokenizer, which takes many
+times as long as the loading of a plain folder. So the float32 weights and the tokenizer are kept
+in the cache folder under the file's own hash. Knows no arguments and no device.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr
+from pathlib import Path
+from typing import Any
+
+from tenbin.backends.hf.quiet import quiet_libraries
+from tenbin.errors import BackendError
+
+CONVERSION_VERSION = "1"
+"""Part of the folder's name: a change of this module must not meet older folders."""
+
+_PROBES = (
+    "Hello, world! 12345  two  spaces",
+    "日本の首都は東京です。\n質問：どれですか？\n回答：",
+    "Ünïcödé 안녕하세요 🙂\t\n\n",
+)
+
+
+def cache_root(cache_dir: str | None) -> Path:
+    """The folder of everything tenbin keeps between runs."""
+    named = cache_dir or os.environ.get("TENBIN_CACHE")
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "tenbin"
+
+
+def file_hash(file: Path) -> str:
+    """sha256 over all of a file: a wrong hit here would measure another model."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 22):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def converted_folder(gguf: Path, digest: str, cache_dir: str | None) -> Path:
+    """The folder of a GGUF file's weights, made if it is not there.
+
+    Args:
+        gguf: The file.
+        digest: Its hash.
+        cache_dir: The user's cache folder; None for the default.
+
+    Raises:
+        BackendError: The file cannot be read, or its tokenizer does not survive saving.
+    """
+    target = cache_root(cache_dir) / "models" / f"{digest[:32]}-v{CONVERSION_VERSION}"
+    if (target / "config.json").is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix="converting-", dir=target.parent))
+    try:
+        with quiet_libraries(), _no_bars():
+            _convert(gguf, work)
+        _publish(work, target)
+    except BackendError:
+        raise
+    except (OSError, ValueError, KeyError, NotImplementedError, ImportError) as error:
+        raise BackendError(
+            f"{gguf.name} cannot be read as a GGUF model: {str(error).splitlines()[0]}",
+            "transformers reads only some GGUF architectures; use the original weights instead",
+        ) from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _no_bars() -> AbstractContextManager[Any]:
+    """The GGUF reader draws a bar of its own, which no setting turns off."""
+    return nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO())
+
+
+def _convert(gguf: Path, work: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
+    tokenizer.save_pretrained(work)
+    _compare_tokenizers(tokenizer, AutoTokenizer.from_pretrained(str(work)), gguf)
+    model: Any = AutoModelForCausalLM.from_pretrained(
+        str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32, **_dequantised()
+    )
+    # The weights are plain by now; what says otherwise would forbid saving them.
+    model.hf_quantizer = None
+    model.config.__dict__.pop("quantization_config", None)
+    model.save_pretrained(work, safe_serialization=True)
+
+
+def _dequantised() -> dict[str, Any]:
+    """Newer versions of transformers can keep the blocks packed, which cannot be saved."""
+    import transformers
+
+    packing = getattr(transformers, "GgufConfig", None)
+    return {"quantization_config": packing(dequantize=True)} if packing else {}
+
+
+def _compare_tokenizers(original: Any, saved: Any, gguf: Path) -> None:
+    same = original.chat_template == saved.chat_template and all(
+        original(text)["input_ids"] == saved(text)["input_ids"] for text in _probes(original)
+    )
+    if not same:
+        raise BackendError(
+            f"the tokenizer of {gguf.name} changes when it is saved",
+            "name another one with the model argument tokenizer=…",
+        )
+
+
+def _probes(tokenizer: Any) -> list[str]:
+    return [*_PROBES, *(f"{word}a {word}\n" for word in tokenizer.all_special_tokens)]
+
+
+def _publish(work: Path, target: Path) -> None:
+    """Rename in one step, so that a folder under its final name is always whole."""
+    try:
+        work.rename(target)
+    except OSError:
+        if not (target / "config.json").is_file():
+            raise
+        # Another process was faster; its folder holds the same weights.

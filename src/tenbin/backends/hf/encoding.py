@@ -1,0 +1,157 @@
+"""Requests into rows of token ids: where a prompt ends, an answer begins, and what is cut.
+
+Knows the two ways of encoding and the window; knows no model. A row that cannot be scored
+becomes a Failure here, with the reason, and never reaches the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tenbin.backends.base import Encoding
+from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.records import Failure, Generate, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sequence whose last tokens are scored."""
+
+    ids: tuple[int, ...]
+    """Context and continuation: at most max_length + 1, since the last one is a target only."""
+    scored: int
+    """How many of the last ids are the continuation."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedScore:
+    """A Score in tokens."""
+
+    rows: tuple[Row, ...]
+    truncated: int
+    """Tokens cut from the left of the longest row."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPrompt:
+    """A Generate in tokens."""
+
+    ids: tuple[int, ...]
+    truncated: int
+
+
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+"""Context and continuation."""
+
+
+def encode_scores(
+    tokenizer: HfTokenizer, encoding: Encoding, requests: Sequence[Score]
+) -> Iterator[EncodedScore | Failure]:
+    """Encode requests together, each distinct text once.
+
+    Yields:
+        One item a request, in order.
+    """
+    pairs = _joint_pairs if encoding == "joint" else _separate_pairs
+    for request, found in zip(requests, pairs(tokenizer, requests), strict=True):
+        yield _windowed(tokenizer, request, found)
+
+
+def encode_prompts(
+    tokenizer: HfTokenizer, requests: Sequence[Generate]
+) -> Iterator[EncodedPrompt | Failure]:
+    """Encode prompts for generation, cut from the left to leave room for the answer.
+
+    Yields:
+        One item a request, in order.
+    """
+    encoded = tokenizer.encode_prompts(request.prompt for request in requests)
+    for request in requests:
+        room = tokenizer.max_length - request.max_gen_toks
+        if room <= 0:
+            yield Failure(
+                "no_room",
+                f"max_gen_toks {request.max_gen_toks} leaves no room for a prompt in max_length"
+                f" {tokenizer.max_length}",
+            )
+            continue
+        ids = encoded[request.prompt] or _only(tokenizer.start_token)
+        if not ids:
+            yield Failure("empty_prompt", "the prompt is empty and the tokenizer has no BOS or EOS")
+            continue
+        yield EncodedPrompt(ids[-room:], max(0, len(ids) - room))
+
+
+def _only(token: int | None) -> tuple[int, ...]:
+    return () if token is None else (token,)
+
+
+def _joint_pairs(tokenizer: HfTokenizer, requests: Sequence[Score]) -> Iterator[list[Pair]]:
+    """Encode prompt and answer as one text and cut where the prompt's tokens end."""
+    wholes: list[str] = []
+    bare: list[str] = []
+    for request in requests:
+        if request.prompt:
+            wholes.extend((request.prompt.rstrip(), *_wholes(request)))
+        else:
+            bare.extend(request.continuations)
+    encoded, answers = tokenizer.encode_prompts(wholes), tokenizer.encode_answers(bare)
+    for request in requests:
+        if not request.prompt:
+            yield [_after_nothing(tokenizer, answers[text]) for text in request.continuations]
+            continue
+        context = encoded[request.prompt.rstrip()]
+        found = [encoded[whole][len(context) :] for whole in _wholes(request)]
+        yield [(context or _only(tokenizer.start_token), ids) for ids in found]
+
+
+def _wholes(request: Score) -> list[str]:
+    return [request.prompt + continuation for continuation in request.continuations]
+
+
+def _after_nothing(tokenizer: HfTokenizer, answer: tuple[int, ...]) -> Pair:
+    start = _only(tokenizer.start_token)
+    # An answer that itself begins with BOS must not meet a second one.
+    return (start, answer[1:]) if start and answer[:1] == start else (start, answer)
+
+
+def _separate_pairs(tokenizer: HfTokenizer, requests: Sequence[Score]) -> Iterator[list[Pair]]:
+    """Encode prompt and answer each on its own and put them together."""
+    answers = tokenizer.encode_answers(text for item in requests for text in item.continuations)
+    prompts = tokenizer.encode_prompts(item.prompt for item in requests)
+    for request in requests:
+        context = prompts[request.prompt] or _only(tokenizer.end_token)
+        yield [(context, answers[text]) for text in request.continuations]
+
+
+def _windowed(
+    tokenizer: HfTokenizer, request: Score, pairs: Sequence[Pair]
+) -> EncodedScore | Failure:
+    rows, truncated = [], 0
+    for (context, answer), text in zip(pairs, request.continuations, strict=True):
+        if failure := _refusal(tokenizer, request.prompt, text, (context, answer)):
+            return failure
+        whole = context + answer
+        truncated = max(truncated, len(whole) - (tokenizer.max_length + 1))
+        rows.append(Row(whole[-(tokenizer.max_length + 1) :], len(answer)))
+    return EncodedScore(tuple(rows), truncated)
+
+
+def _refusal(tokenizer: HfTokenizer, prompt: str, text: str, pair: Pair) -> Failure | None:
+    context, answer = pair
+    where = f"prompt ending {prompt[-20:]!r}, continuation {text[:40]!r}"
+    if not answer:
+        return Failure(
+            "empty_continuation",
+            f"no token is left for the continuation ({where}); its text merges with the prompt's"
+            " last token, try --encoding separate",
+        )
+    if len(answer) > tokenizer.max_length:
+        return Failure(
+            "continuation_too_long",
+            f"{len(answer)} tokens do not fit max_length {tokenizer.max_length} ({where})",
+        )
+    if not context:
+        return Failure("empty_context", f"the tokenizer has neither BOS nor EOS ({where})")
+    return None

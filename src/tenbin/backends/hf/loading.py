@@ -1,0 +1,136 @@
+"""Weights: where they go, in which precision, and how they get there.
+
+Knows devices, dtypes, adapters and quantisation; knows no request. The device is checked before
+anything is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tenbin.backends.hf.arguments import HfArguments
+from tenbin.backends.hf.quiet import quiet_libraries
+from tenbin.errors import BackendError
+
+
+def choose_device(wanted: str | None) -> str:
+    """The device to use.
+
+    Args:
+        wanted: `cpu`, `cuda`, `cuda:N`, `mps`; `auto` or None takes the best there is.
+
+    Raises:
+        BackendError: There is no such device.
+    """
+    has_mps = torch.backends.mps.is_available()
+    if wanted in (None, "auto"):
+        return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+    try:
+        device = torch.device(str(wanted))
+    except RuntimeError:
+        raise BackendError(
+            f"{wanted!r} is no device", "give --device cpu, cuda, cuda:N, mps or auto"
+        ) from None
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.type == "cuda" and (device.index or 0) >= count:
+        raise BackendError(
+            f"device {wanted} was asked for, but torch sees {count} CUDA devices",
+            "use --device cpu, or install a torch build for this GPU's CUDA version",
+        )
+    if device.type == "mps" and not has_mps:
+        raise BackendError("device mps was asked for, but there is none", "use --device cpu")
+    return str(wanted)
+
+
+def choose_dtype(arguments: HfArguments, config: Any, device: str) -> str:
+    """The precision of the weights: `auto` is the checkpoint's own, and float32 on a CPU."""
+    if arguments.dtype != "auto":
+        return arguments.dtype
+    if device == "cpu":
+        return "float32"
+    inner = config.get_text_config()
+    own = getattr(config, "dtype", None) or getattr(inner, "dtype", None)
+    return str(own or "float32").removeprefix("torch.")
+
+
+def load_config(source: str, **options: Any) -> Any:
+    """A model's configuration.
+
+    Raises:
+        BackendError: It cannot be read, or it needs code that is not trusted.
+    """
+    from transformers import AutoConfig
+
+    try:
+        with quiet_libraries():
+            return AutoConfig.from_pretrained(source, **options)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise _refused(source, error) from error
+
+
+def load_model(source: str, arguments: HfArguments, dtype: str, device: str, **options: Any) -> Any:
+    """A causal language model in eval mode, on its device, ready to be asked.
+
+    Args:
+        source: Folder or hub id.
+        arguments: For placement, quantisation, attention and the adapter.
+        dtype: The precision's name.
+        device: Where it goes, unless a device map places it.
+        **options: Passed on to transformers: revision, subfolder, trust_remote_code, cache_dir.
+
+    Raises:
+        BackendError: It cannot be loaded.
+    """
+    from transformers import AutoModelForCausalLM
+
+    options["dtype"] = getattr(torch, dtype)
+    options |= _placement(arguments, dtype, device)
+    if arguments.attn_implementation:
+        options["attn_implementation"] = arguments.attn_implementation
+    try:
+        with quiet_libraries():
+            model: Any = AutoModelForCausalLM.from_pretrained(source, **options)
+            if arguments.peft:
+                model = _adapted(model, arguments)
+            if "device_map" not in options:
+                model = model.to(device)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise _refused(source, error) from error
+    model.eval()
+    return model.requires_grad_(False) if not _is_quantised(arguments) else model
+
+
+def _is_quantised(arguments: HfArguments) -> bool:
+    return arguments.load_in_4bit or arguments.load_in_8bit
+
+
+def _placement(arguments: HfArguments, dtype: str, device: str) -> dict[str, Any]:
+    placed: dict[str, Any] = {}
+    if arguments.parallelize or arguments.device_map:
+        placed["device_map"] = arguments.device_map or "auto"
+    if _is_quantised(arguments):
+        from transformers import BitsAndBytesConfig
+
+        placed["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+            load_in_4bit=arguments.load_in_4bit,
+            load_in_8bit=arguments.load_in_8bit,
+            bnb_4bit_compute_dtype=getattr(torch, dtype),
+        )
+        placed.setdefault("device_map", {"": device})
+    return placed
+
+
+def _adapted(model: Any, arguments: HfArguments) -> Any:
+    from peft import PeftModel
+
+    return PeftModel.from_pretrained(model, str(arguments.peft))
+
+
+def _refused(source: str, error: Exception) -> BackendError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    hint = "check the model's files and the version of transformers"
+    if "trust_remote_code" in str(error):
+        hint = "the model brings its own code: read it, then add trust_remote_code=True"
+    return BackendError(f"the model at {source} cannot be loaded: {reason}", hint)

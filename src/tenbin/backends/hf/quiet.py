@@ -1,0 +1,40 @@
+"""Keeps the libraries quiet while tenbin drives them.
+
+Knows how transformers and its friends talk; knows no model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Silence notes and warnings of the libraries; progress bars stay on a terminal only.
+
+    Yields:
+        Nothing; the former verbosity comes back afterwards.
+    """
+    logging: Any = importlib.import_module("transformers.utils.logging")
+    hub: Any = importlib.import_module("huggingface_hub.utils")
+    verbosity = logging.get_verbosity()
+    bars, hub_bars = logging.is_progress_bar_enabled(), not hub.are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    if not sys.stderr.isatty():
+        logging.disable_progress_bar()
+        hub.disable_progress_bars()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+        if hub_bars:
+            hub.enable_progress_bars()

@@ -1,0 +1,47 @@
+"""A whole text into windows, each token predicted exactly once.
+
+Knows the windows; knows no model. The first window begins after one start token; every later
+one is as long as the model takes and predicts only what is new: a full window sees one token of
+what came before, the last one as many as fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tenbin.backends.hf.encoding import Row
+from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.records import Failure, Roll
+
+
+def encode_rolls(
+    tokenizer: HfTokenizer, requests: Sequence[Roll]
+) -> Iterator[tuple[Row, ...] | Failure]:
+    """Encode texts together, each distinct text once.
+
+    Yields:
+        The windows of each text, in order.
+    """
+    encoded = tokenizer.encode_answers(request.text for request in requests)
+    start = tokenizer.start_token
+    for request in requests:
+        ids = encoded[request.text]
+        if start is not None and ids[:1] == (start,):
+            # A text that brings its own BOS is not scored on it.
+            ids = ids[1:]
+        if not ids:
+            yield Failure("empty_text", f"no token to weigh in {request.text[:40]!r}")
+        elif start is None:
+            yield Failure("empty_context", "the tokenizer has neither BOS nor EOS to begin with")
+        else:
+            yield tuple(_windows(ids, start, tokenizer.max_length))
+
+
+def _windows(ids: tuple[int, ...], start: int, max_length: int) -> Iterator[Row]:
+    first = min(max_length, len(ids))
+    yield Row((start, *ids[:first]), first)
+    done = first
+    while done < len(ids):
+        new = min(max_length, len(ids) - done)
+        done += new
+        yield Row(ids[done - max_length - 1 : done], new)

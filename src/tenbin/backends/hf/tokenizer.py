@@ -1,0 +1,174 @@
+"""A transformers tokenizer as tenbin needs it: BOS exactly once, never an EOS, no surprises.
+
+Knows texts and token ids; knows no request and no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tenbin.backends.base import Boundary
+from tenbin.errors import BackendError, ConfigError
+
+DEFAULT_MAX_LENGTH = 2048
+_LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len")
+_LARGEST_SANE_LENGTH = 10**8
+"""Tokenizers without a limit of their own carry about 10**30."""
+
+
+def window_of(config: Any, tokenizer: Any) -> int:
+    """How many tokens a model takes, from its configuration or its tokenizer."""
+    inner = config.get_text_config() if hasattr(config, "get_text_config") else config
+    for name in _LENGTH_FIELDS:
+        value = getattr(inner, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    limit = getattr(tokenizer, "model_max_length", None)
+    if isinstance(limit, int) and 0 < limit < _LARGEST_SANE_LENGTH:
+        return limit
+    return DEFAULT_MAX_LENGTH
+
+
+class HfTokenizer:
+    """Implements tenbin's Tokenizer on a transformers tokenizer."""
+
+    def __init__(self, inner: Any, max_length: int, add_bos: bool | None = None) -> None:
+        """Wrap a tokenizer.
+
+        Args:
+            inner: The transformers tokenizer.
+            max_length: Tokens that the model takes.
+            add_bos: None: as the tokenizer does by itself; True: always; False: never.
+
+        Raises:
+            ConfigError: add_bos is True and the tokenizer has no such token.
+        """
+        self.inner = inner
+        self.max_length = max_length
+        self.has_chat_template = bool(inner.chat_template)
+        self.add_bos = add_bos
+        self.system_role_folded = False
+        """Whether a template refused the system role and its text went to the user's turn."""
+        self.prefix = self._prefix()
+        """What is put in front of a prompt, usually one BOS or nothing."""
+        self._prefix_text: str = inner.decode(list(self.prefix)) if self.prefix else ""
+
+    @property
+    def start_token(self) -> int | None:
+        """What an empty prompt is in joint encoding: BOS, or EOS where there is none."""
+        bos, eos = self.inner.bos_token_id, self.inner.eos_token_id
+        return bos if bos is not None else eos  # type: ignore[no-any-return]
+
+    @property
+    def end_token(self) -> int | None:
+        """What an empty prompt is in separate encoding: EOS, or BOS where there is none."""
+        bos, eos = self.inner.bos_token_id, self.inner.eos_token_id
+        return eos if eos is not None else bos  # type: ignore[no-any-return]
+
+    def encode_answers(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """Each distinct text without special tokens around it, encoded in one batch."""
+        distinct = list(dict.fromkeys(texts))
+        if not distinct:
+            return {}
+        # verbose=False: what is too long is truncated, counted and reported later.
+        batch = self.inner(distinct, add_special_tokens=False, verbose=False)["input_ids"]
+        return {text: tuple(ids) for text, ids in zip(distinct, batch, strict=True)}
+
+    def encode_prompts(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """Each distinct text as a prompt: with BOS, unless the text begins with it."""
+        bare = self.encode_answers(texts)
+        return {text: self.prefix_for(text) + ids for text, ids in bare.items()}
+
+    def prefix_for(self, text: str) -> tuple[int, ...]:
+        """The tokens in front of a text: none when the text itself begins with them."""
+        own = self._prefix_text
+        return () if own and text.startswith(own) else self.prefix
+
+    def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as a prompt, beginning-of-sequence token included."""
+        encoded = self.encode_prompts(texts)
+        return [len(encoded[text]) for text in texts]
+
+    def answer_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as an answer, without special tokens."""
+        encoded = self.encode_answers(texts)
+        return [len(encoded[text]) for text in texts]
+
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """The text of a conversation, ending where the assistant's next turn begins.
+
+        Raises:
+            BackendError: The tokenizer has no template, or its template refuses the turns.
+        """
+        from tenbin.backends.hf.chat import render_chat
+
+        text, folded = render_chat(self.inner, messages)
+        self.system_role_folded = self.system_role_folded or folded
+        return text
+
+    def examine(
+        self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
+    ) -> Boundary:
+        """How this prompt and these answers meet; in tokens of the whole text."""
+        answers = tuple(continuations or ())
+        wholes = [prompt + answer for answer in answers]
+        encoded = self.encode_prompts([prompt, *wholes])
+        start = encoded[prompt]
+        counts = tuple(len(encoded[whole]) - len(start) for whole in wholes)
+        merged = any(encoded[whole][: len(start)] != start for whole in wholes)
+        # The last token of a scored row is a target only and is never put in.
+        needed = len(start) + (max(counts) - 1 if counts else max_gen_toks)
+        return Boundary(
+            len(start), counts, self._leading_bos(start), merged, max(0, needed - self.max_length)
+        )
+
+    def _leading_bos(self, ids: Sequence[int]) -> int:
+        bos = self.inner.bos_token_id
+        count = 0
+        while bos is not None and count < len(ids) and ids[count] == bos:
+            count += 1
+        return count
+
+    def _prefix(self) -> tuple[int, ...]:
+        """What the tokenizer puts in front by itself; what it appends (an EOS) is left away."""
+        if self.add_bos is False:
+            return ()
+        probe = "a"
+        bare = list(self.inner(probe, add_special_tokens=False)["input_ids"])
+        dressed = list(self.inner(probe)["input_ids"])
+        own = next(
+            (dressed[:at] for at in range(len(dressed)) if dressed[at : at + len(bare)] == bare), []
+        )
+        if own or not self.add_bos:
+            return tuple(own)
+        if self.inner.bos_token_id is None:
+            raise ConfigError(
+                "add_bos is True, but the tokenizer has no beginning-of-sequence token",
+                "leave add_bos out",
+            )
+        return (self.inner.bos_token_id,)
+
+
+def load_tokenizer(source: str, **options: Any) -> Any:
+    """A transformers tokenizer.
+
+    Args:
+        source: Folder or hub id.
+        **options: Passed on to AutoTokenizer.
+
+    Raises:
+        BackendError: It cannot be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    from tenbin.backends.hf.quiet import quiet_libraries
+
+    try:
+        with quiet_libraries():
+            return AutoTokenizer.from_pretrained(source, **options)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise BackendError(
+            f"no tokenizer can be loaded from {source}: {str(error).splitlines()[0]}",
+            "name another one with the model argument tokenizer=…",
+        ) from error
