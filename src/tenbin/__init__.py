@@ -1,0 +1,28 @@
+"""tenbin (天秤): weigh language models across prompt templates and languages.
+
+    import tenbin
+    run = tenbin.evaluate(model="hf", model_args={"pretrained": "smollm2-135m"},
+                          tasks=["jnli-1.3-0.2"], num_fewshot=3, sample_data=True)
+    run.table()
+
+Names are imported when used, so that `import tenbin` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tenbin.version import __version__
+
+__all__ = ["Run", "__version__", "evaluate", "load_run"]
+
+if TYPE_CHECKING:
+    from tenbin.api import Run, evaluate, load_run
+
+
+def __getattr__(name: str) -> Any:
+    if name in {"Run", "evaluate", "load_run"}:
+        from tenbin import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'tenbin' has no attribute {name!r}")

@@ -272,9 +272,7 @@ def system_prompt_from(instruction: str | None, default: str) -> str:
     return instruction or os.environ.get("SYSTEM_PROMPT") or default
 
 
-def pair_numbers(
-    name: str, numbers: Sequence[float], entries: Sequence[str]
-) -> list[float | None]:
+def pair_numbers(name: str, numbers: Sequence[float], entries: Sequence[str]) -> list[float | None]:
     """One number per entry: none given, one for all, or as many as entries.
 
     Raises:

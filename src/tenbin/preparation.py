@@ -111,9 +111,7 @@ def _per_task(
         by_id = dict(zip(ids, pair_numbers(name, numbers, ids), strict=True))
         return [by_id[chosen.full_id] for entry in selected for chosen in entry]
     paired = pair_numbers(name, numbers, config.tasks)
-    return [
-        number for entry, number in zip(selected, paired, strict=True) for _ in entry
-    ]
+    return [number for entry, number in zip(selected, paired, strict=True) for _ in entry]
 
 
 def _adjusted(task: Task, config: RunConfig) -> Task:
@@ -184,4 +182,3 @@ def prompts_of(
         settings,
         tokenizer,
     )
-

@@ -158,11 +158,11 @@ def open_draw(
         ConfigError: When the pool holds too few examples.
     """
     shares_split = task.fewshot.split == task.split
-    available = len(pool) - (1 if shares_split else 0)
+    available = max(len(pool) - (1 if shares_split else 0), 0)
     if shots > available:
         raise ConfigError(
             f"{task.name}: {shots} examples were asked for, split {task.fewshot.split!r} "
-            f"can give {max(available, 0)}",
+            f"can give {available}",
             "ask for fewer with --num_fewshot, or provide more rows",
         )
     strata = task.fewshot.label if task.fewshot.sampler == "stratified" else None

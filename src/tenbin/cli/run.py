@@ -1,0 +1,39 @@
+"""`tenbin run`: evaluate a model and show what came out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tenbin.config import RunConfig, build_config, check_values, read_run_file
+
+
+def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
+    """A checked config from a run file and the flags over it."""
+    flags = {k: v for k, v in vars(options).items() if k not in {"command", "config", *not_config}}
+    given: dict[str, Any] = {}
+    if getattr(options, "config", None):
+        given.update(read_run_file(options.config))
+    given.update(check_values(flags))
+    return build_config(given)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run, print the table, and say where everything is."""
+    config = config_from(options)
+
+    from tenbin.report.progress import open_progress
+    from tenbin.run import execute as run
+
+    finished = run(config, open_progress())
+
+    from tenbin.report.terminal import make_console, print_results
+
+    print_results(finished.document)
+    if finished.folder is not None:
+        console = make_console()
+        console.print(f"results  {finished.folder.result_file}", highlight=False, soft_wrap=True)
+        console.print(
+            f"samples  {finished.folder.path / 'samples.parquet'}", highlight=False, soft_wrap=True
+        )
+    return 0

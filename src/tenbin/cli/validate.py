@@ -1,0 +1,58 @@
+"""`tenbin validate`: check tasks before spending time on a model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tenbin.config import build_config, split_list
+from tenbin.preparation import data_choice
+from tenbin.records import Task
+from tenbin.tasks.loader import load_file
+from tenbin.tasks.registry import load_registry
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print what was checked; the exit code is 1 when there is an error."""
+    from rich.text import Text
+
+    from tenbin.report.terminal import make_console
+    from tenbin.validation import validate_task
+
+    console = make_console()
+    config = build_config(
+        {
+            "tasks": options.names,
+            "data_dir": options.data_dir,
+            "sample_data": options.sample_data,
+            "jglue_version": options.jglue_version,
+            "offline": options.offline,
+        }
+    )
+    errors = 0
+    for task in _tasks(options):
+        checked = validate_task(task, data_choice(config))
+        bad = [finding for finding in checked.findings if finding.severity == "error"]
+        errors += len(bad)
+        mark, style = ("✗", "red") if bad else ("✓", "green")
+        console.print(
+            Text(f"{mark} {task.name} {task.version}", style=style),
+            f"{checked.templates} templates × {checked.documents:,} documents",
+            highlight=False,
+        )
+        for finding in checked.findings:
+            style = "red" if finding.severity == "error" else "yellow"
+            console.print(Text(f"  {finding.severity}: {finding.where}: {finding.message}", style))
+    return 1 if errors else 0
+
+
+def _tasks(options: argparse.Namespace) -> list[Task]:
+    registry = load_registry(split_list(options.include_path or ""))
+    tasks: dict[tuple[str, str], Task] = {}
+    for name in options.names:
+        if name.endswith((".yaml", ".yml")):
+            chosen = [loaded.task for loaded in load_file(Path(name))]
+        else:
+            chosen = [selected.task for selected in registry.select([name])]
+        tasks.update({(task.name, task.version): task for task in chosen})
+    return list(tasks.values())

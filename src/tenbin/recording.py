@@ -1,0 +1,190 @@
+"""What a run leaves behind: the document that becomes result.json.
+
+Takes what the stages gave and computes nothing new but hashes and counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tenbin.version import __version__
+from tenbin.config import RunConfig
+from tenbin.planning.plan import content_key
+from tenbin.preparation import CellSetup, Data
+from tenbin.records import Cell, Prompt, ScoreRow, Scores, Template, Text
+from tenbin.results.document import (
+    SCHEMA_VERSION,
+    data_entries,
+    git_revision,
+    library_versions,
+    score_details,
+    score_entries,
+)
+from tenbin.scoring import GroupScore, Judged, failure_reasons
+
+
+def record(
+    config: RunConfig,
+    setups: Sequence[CellSetup],
+    scores: Mapping[Cell, Sequence[ScoreRow]],
+    groups: Sequence[GroupScore],
+    data: Data,
+    judged: Sequence[Judged],
+) -> dict[str, Any]:
+    """Everything of result.json that does not come from the model or the clock."""
+    return {
+        "tenbin_version": __version__,
+        "schema_version": SCHEMA_VERSION,
+        **_cell_entries(setups, scores, data, judged),
+        "groups": {g.id: {"alias": g.id, **score_entries(g.rows)} for g in groups},
+        "group_subtasks": {g.id: list(g.members) for g in groups},
+        "group_details": {g.id: score_details(g.rows) for g in groups},
+        "failures": failure_reasons(judged),
+        "warnings": [*data.notices(), *window_notices(setups, judged)],
+        "config": config.as_dict(),
+        "profile": config.way.name,
+        "libraries": library_versions(),
+        "git_hash": git_revision(),
+    }
+
+
+def _cell_entries(
+    setups: Sequence[CellSetup],
+    scores: Mapping[Cell, Sequence[ScoreRow]],
+    data: Data,
+    judged: Sequence[Judged],
+) -> dict[str, Any]:
+    """The parts of result.json that are keyed by task id."""
+    asked: dict[Cell, list[Judged]] = {setup.cell: [] for setup in setups}
+    for one in judged:
+        asked[one.planned.prompt.cell].append(one)
+    entries: dict[str, dict[str, Any]] = {
+        key: {}
+        for key in (
+            "results",
+            "details",
+            "versions",
+            "n-shot",
+            "n-samples",
+            "higher_is_better",
+            "configs",
+            "data",
+            "prompts",
+        )
+    }
+    for setup in setups:
+        cell, rows = setup.cell, scores[setup.cell]
+        scored, _ = data.for_cell(setup)
+        entries["results"][cell.id] = {"alias": cell.id, **score_entries(rows)}
+        entries["details"][cell.id] = score_details(rows)
+        entries["versions"][cell.id] = cell.version
+        entries["n-shot"][cell.id] = cell.shots
+        entries["n-samples"][cell.id] = {
+            "original": len(scored.documents),
+            "effective": len(asked[cell]),
+        }
+        entries["higher_is_better"][cell.id] = {r.metric: r.higher_is_better for r in rows}
+        entries["configs"][cell.id] = _cell_config(setup)
+        entries["data"][cell.id] = data_entries(data.files(setup))
+        entries["prompts"][cell.id] = _prompt_entries(setup, asked[cell])
+    return entries
+
+
+def _cell_config(setup: CellSetup) -> dict[str, Any]:
+    task, cell = setup.task, setup.cell
+    template = task.templates[cell.template]
+    return {
+        "task": task.name,
+        "version": task.version,
+        "template": template.name,
+        "language": task.language,
+        "family": task.family,
+        "output_type": task.kind,
+        "dataset": task.dataset.name,
+        "dataset_config": task.dataset.config,
+        "split": task.split,
+        "fewshot_split": task.fewshot.split,
+        "fewshot_sampler": task.fewshot.sampler,
+        "num_fewshot": cell.shots,
+        "limit": setup.limit,
+        "seed": cell.seed,
+        "description": template.description,
+        "doc_to_text": template.text,
+        "doc_to_choice": template.choices,
+        "doc_to_target": template.target,
+        "target_delimiter": template.target_delimiter,
+        "fewshot_delimiter": template.fewshot_delimiter,
+        "until": list(template.stop),
+        "max_gen_toks": task.max_gen_toks if task.kind == "generate" else None,
+        "metrics": [use.name for use in task.metrics],
+    }
+
+
+def _prompt_entries(setup: CellSetup, judged: Sequence[Judged]) -> dict[str, Any]:
+    """Hashes that tell whether two runs asked the same, and what the window did to prompts."""
+    prompts = [one.planned.prompt for one in judged]
+    return {
+        "template_hash": template_hash(setup.task.templates[setup.cell.template]),
+        "prompts_hash": prompts_hash(judged),
+        "documents_with_dropped_examples": sum(p.dropped_examples > 0 for p in prompts),
+        "dropped_examples": sum(p.dropped_examples for p in prompts),
+        "truncated_documents": sum(_truncated(one) for one in judged),
+    }
+
+
+def _truncated(one: Judged) -> bool:
+    return isinstance(one.response, Scores | Text) and one.response.truncated > 0
+
+
+def template_hash(template: Template) -> str:
+    """A hash of a template's own words."""
+    return content_key(
+        template.description,
+        template.text,
+        template.choices,
+        template.target,
+        template.target_delimiter,
+        template.fewshot_delimiter,
+        template.stop,
+        template.example_target,
+    )
+
+
+def prompts_hash(judged: Sequence[Judged]) -> str:
+    """A hash of everything asked in a cell, whatever the order."""
+    lines = sorted(f"{one.planned.prompt.document}\0{one.planned.key}" for one in judged)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
+
+
+def window_notices(setups: Sequence[CellSetup], judged: Sequence[Judged]) -> list[str]:
+    """One line a cell whose prompts did not fit the model's window."""
+    notices = []
+    for setup in setups:
+        mine = [one for one in judged if one.planned.prompt.cell == setup.cell]
+        dropped = [p for p in (one.planned.prompt for one in mine) if p.dropped_examples]
+        cut = sum(_truncated(one) for one in mine)
+        if dropped:
+            notices.append(_dropped_notice(setup.cell, dropped))
+        if cut:
+            notices.append(
+                f"{setup.cell.id}: {cut:,} documents were cut from the left to fit the window"
+            )
+    return notices
+
+
+def _dropped_notice(cell: Cell, dropped: Sequence[Prompt]) -> str:
+    examples = sum(prompt.dropped_examples for prompt in dropped)
+    return (
+        f"{cell.id}: {examples:,} examples left out of {len(dropped):,} documents to fit the window"
+    )
+
+
+def run_file(config: RunConfig) -> dict[str, Any]:
+    """A file for `--config` that runs this again."""
+    return {
+        name: value
+        for name, value in config.as_dict().items()
+        if value not in (None, [], {}, False) and name != "output_path"
+    }

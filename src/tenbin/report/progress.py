@@ -1,0 +1,126 @@
+"""How a run goes on, told to a person: a bar with an estimate, or plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+_SECONDS_BETWEEN_LINES = 15.0
+
+
+def open_progress() -> BarProgress | LineProgress:
+    """A bar on a terminal, lines elsewhere. Everything goes to stderr: stdout is for results."""
+    return BarProgress() if sys.stderr.isatty() else LineProgress()
+
+
+class LineProgress:
+    """One line now and then, for logs."""
+
+    def __init__(self) -> None:
+        self._total = self._done = 0
+        self._work = self._worked = 0.0
+        self._started = self._spoken = 0.0
+
+    def message(self, text: str) -> None:
+        """A line of its own."""
+        print(f"tenbin: {text}", file=sys.stderr, flush=True)
+
+    def start(self, total: int, work: float) -> None:
+        """Asking begins; the model's weights come first."""
+        self._total, self._work = total, work
+        self._started = self._spoken = time.monotonic()
+        self.message(f"loading the model, then {total:,} requests")
+
+    def advance(self, work: float) -> None:
+        """Speak when the last line is long ago."""
+        self._done += 1
+        self._worked += work
+        now = time.monotonic()
+        if self._done == 1:
+            # Loading is over: estimates count from here.
+            self._started = now
+        if now - self._spoken >= _SECONDS_BETWEEN_LINES:
+            self._spoken = now
+            left = _seconds_left(now - self._started, self._worked, self._work)
+            self.message(f"{self._done:,} of {self._total:,} answered, about {_clock(left)} left")
+
+    def finish(self) -> None:
+        """Say how it ended."""
+        took = _clock(time.monotonic() - self._started)
+        self.message(f"{self._done:,} of {self._total:,} answered in {took}")
+
+
+class BarProgress:
+    """A bar on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+        self._progress: Any = None
+        self._task: Any = None
+        self._total = self._done = 0
+
+    def message(self, text: str) -> None:
+        """A line above the bar."""
+        self._console.print(f"[dim]tenbin:[/dim] {_plain(text)}", highlight=False)
+
+    def start(self, total: int, work: float) -> None:
+        """Draw the bar."""
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self._total = total
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+        )
+        self._progress.start()
+        self._task = self._progress.add_task("loading the model", total=work, count=f"0/{total:,}")
+
+    def advance(self, work: float) -> None:
+        """Move the bar."""
+        self._done += 1
+        self._progress.update(
+            self._task,
+            advance=work,
+            description="asking",
+            count=f"{self._done:,}/{self._total:,}",
+        )
+
+    def finish(self) -> None:
+        """Leave the bar as it stands."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+def _seconds_left(elapsed: float, worked: float, work: float) -> float:
+    return elapsed * (work - worked) / worked if worked else 0.0
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

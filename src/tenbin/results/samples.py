@@ -1,0 +1,143 @@
+"""Every document of a run as a row of a Parquet file that pandas, polars and duckdb open.
+
+Knows the table's columns; what goes into them comes from judged documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tenbin.errors import ResultError
+from tenbin.records import Failure, Outcome, Prompt, Response, Scores, Text
+
+# Rows a group of the file: small enough to be read on demand, large enough to compress.
+_ROWS_A_GROUP = 5_000
+
+
+def sample_row(
+    prompt: Prompt, response: Response, bare: Response | None, outcomes: Sequence[Outcome]
+) -> dict[str, Any]:
+    """One document as plain values, ready for a table."""
+    scores = response if isinstance(response, Scores) else None
+    text = response if isinstance(response, Text) else None
+    failure = next((r for r in (response, bare) if isinstance(r, Failure)), None)
+    cell = prompt.cell
+    return {
+        "id": cell.id,
+        "task": cell.task,
+        "version": cell.version,
+        "template": cell.template,
+        "language": prompt.language,
+        "shots": cell.shots,
+        "seed": cell.seed,
+        "document": prompt.document,
+        "group": prompt.group,
+        "prompt": prompt.text,
+        "continuations": _listed(prompt.continuations),
+        "choices": _listed(prompt.choices),
+        "logprobs": _listed(scores and scores.logprobs),
+        "token_counts": _listed(scores and scores.token_counts),
+        "greedy": _listed(scores and scores.greedy),
+        "unconditional_logprobs": _listed(bare.logprobs if isinstance(bare, Scores) else None),
+        "generated": text.text if text else None,
+        "finish": text.finish if text else None,
+        "generated_tokens": text.token_count if text else None,
+        "truncated_tokens": getattr(response, "truncated", 0),
+        "stop": list(prompt.stop),
+        "max_gen_toks": prompt.max_gen_toks if prompt.continuations is None else None,
+        "gold": prompt.gold,
+        "target": prompt.target,
+        "references": list(prompt.references),
+        "examples": list(prompt.examples),
+        "dropped_examples": prompt.dropped_examples,
+        "outcomes": [
+            {
+                "metric": outcome.metric,
+                "value": outcome.value,
+                "answer": outcome.answer,
+                "predicted": outcome.predicted,
+            }
+            for outcome in outcomes
+        ],
+        "failure_kind": failure.kind if failure else None,
+        "failure_message": failure.message if failure else None,
+    }
+
+
+def _listed(values: Sequence[Any] | None) -> list[Any] | None:
+    return list(values) if values is not None else None
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    text, whole, real = pa.string(), pa.int64(), pa.float64()
+    outcome = pa.struct([("metric", text), ("value", real), ("answer", text), ("predicted", whole)])
+    columns: list[tuple[str, Any]] = [
+        *((name, text) for name in ("id", "task", "version", "template", "language")),
+        ("shots", whole),
+        ("seed", whole),
+        *((name, text) for name in ("document", "group", "prompt")),
+        ("continuations", pa.list_(text)),
+        ("choices", pa.list_(text)),
+        ("logprobs", pa.list_(real)),
+        ("token_counts", pa.list_(whole)),
+        ("greedy", pa.list_(pa.bool_())),
+        ("unconditional_logprobs", pa.list_(real)),
+        ("generated", text),
+        ("finish", text),
+        ("generated_tokens", whole),
+        ("truncated_tokens", whole),
+        ("stop", pa.list_(text)),
+        ("max_gen_toks", whole),
+        ("gold", whole),
+        ("target", text),
+        ("references", pa.list_(text)),
+        ("examples", pa.list_(text)),
+        ("dropped_examples", whole),
+        ("outcomes", pa.list_(outcome)),
+        ("failure_kind", text),
+        ("failure_message", text),
+    ]
+    return pa.schema(columns)
+
+
+def write_samples(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows in groups, so that memory does not grow with their number."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = _schema()
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for group in _grouped(rows):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema))
+
+
+def _grouped(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    group: list[Mapping[str, Any]] = []
+    for row in rows:
+        group.append(row)
+        if len(group) == _ROWS_A_GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def read_samples(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a samples file, a group at a time.
+
+    Raises:
+        ResultError: When the file is missing or damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_ROWS_A_GROUP):
+                yield from batch.to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise ResultError(f"{path}: the samples cannot be read: {error}") from error

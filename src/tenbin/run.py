@@ -1,0 +1,145 @@
+"""The pipeline: the one module that joins all stages.
+
+config → cells → data → prompts → plan → answers → outcomes → scores → results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from tenbin.asking import Answers, Listener, ask
+from tenbin.backends.base import Backend, BackendSettings
+from tenbin.backends.registry import open_backend
+from tenbin.config import RunConfig
+from tenbin.journal.store import Journal
+from tenbin.metrics.registry import find_metric
+from tenbin.planning.plan import Plan
+from tenbin.preparation import (
+    CellSetup,
+    Data,
+    choose_cells,
+    data_choice,
+    load_data,
+    prompt_settings,
+    prompts_of,
+)
+from tenbin.recording import record, run_file
+from tenbin.records import Cell, ScoreRow
+from tenbin.results.folder import RunFolder, choose_folder, write_run
+from tenbin.results.samples import sample_row
+from tenbin.scoring import (
+    GroupScore,
+    Judged,
+    judge_all,
+    summarise_cells,
+    summarise_groups,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that is over: its scores, its documents, and the document that records it."""
+
+    config: RunConfig
+    setups: tuple[CellSetup, ...]
+    scores: Mapping[Cell, Sequence[ScoreRow]]
+    groups: tuple[GroupScore, ...]
+    judged: tuple[Judged, ...]
+    document: Mapping[str, Any]
+    folder: RunFolder | None
+
+    def samples(self) -> list[dict[str, Any]]:
+        """Every document as plain values."""
+        return [
+            sample_row(one.planned.prompt, one.response, one.unconditional, one.outcomes)
+            for one in self.judged
+        ]
+
+
+def execute(
+    config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
+) -> Finished:
+    """Evaluate, from a checked config to written results.
+
+    Args:
+        config: What to do.
+        listener: Told how it goes.
+        backend: A model that is open already; otherwise the one the config names is opened.
+        write: Whether to write the run folder.
+    """
+    started = time.time()
+    stamp = datetime.now(timezone.utc)
+    setups = choose_cells(config)
+    data = load_data(config, setups)
+    for notice in data.notices():
+        listener.message(notice)
+    folder = None
+    if write:
+        model = str(config.model_args.get("pretrained", config.model))
+        folder = choose_folder(config.output_path, model, stamp.strftime("%Y%m%d-%H%M%S"))
+    opened = backend if backend is not None else open_backend(backend_settings(config))
+    try:
+        plan = _plan(config, setups, data, opened)
+        answers = _ask(config, plan, opened, listener)
+        description = dict(opened.describe())
+    finally:
+        if backend is None:
+            opened.close()
+    judged = judge_all(setups, plan.planned, answers.responses)
+    scores = summarise_cells(setups, judged)
+    groups = summarise_groups(setups, scores)
+    document = {
+        **record(config, setups, scores, groups, data, judged),
+        "model": description,
+        "engine": description.get("engine"),
+        "fingerprint": opened.fingerprint,
+        "date": stamp.isoformat(timespec="seconds"),
+        "answers_from_journal": answers.from_journal,
+        "total_evaluation_time_seconds": round(time.time() - started, 3),
+    }
+    finished = Finished(
+        config, tuple(setups), scores, tuple(groups), tuple(judged), document, folder
+    )
+    if folder is not None:
+        write_run(folder, document, finished.samples(), run_file(config))
+    return finished
+
+
+def backend_settings(config: RunConfig) -> BackendSettings:
+    """The model half of a config."""
+    return BackendSettings(
+        model=config.model,
+        model_args=config.model_args,
+        device=config.device,
+        dtype=config.dtype,
+        batch_size=config.batch_size,
+        encoding=config.encoding,
+        add_bos=config.way.add_bos,
+        cache_dir=str(data_choice(config).cache_dir),
+    )
+
+
+def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: Backend) -> Plan:
+    settings = prompt_settings(config)
+    plan = Plan()
+    for setup in setups:
+        prompts = prompts_of(setup, data, settings, backend.tokenizer)
+        unconditional = any(
+            find_metric(use.metric).needs_unconditional for use in setup.task.metrics
+        )
+        plan.add(prompts, unconditional)
+    return plan
+
+
+def _ask(config: RunConfig, plan: Plan, backend: Backend, listener: Listener) -> Answers:
+    if config.no_cache:
+        return ask(plan, backend, None, listener)
+    journal = Journal(data_choice(config).cache_dir / "journal", backend.fingerprint)
+    try:
+        return ask(plan, backend, journal, listener)
+    finally:
+        journal.close()

@@ -1,0 +1,144 @@
+"""What can be wrong with a task, found without a model.
+
+Schema faults are raised by the loader; this module reads the task's data and renders every
+template over it, and tells what a reader should look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tenbin.documents import DataChoice, DocumentSet, load_documents
+from tenbin.errors import TenbinError
+from tenbin.metrics.registry import find_metric
+from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, open_assembly
+from tenbin.prompts.wording import Worded, word
+from tenbin.records import Document, Task, Template
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found."""
+
+    severity: Literal["error", "warning"]
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was looked at, and what was found."""
+
+    task: Task
+    documents: int
+    templates: int
+    findings: tuple[Finding, ...]
+
+
+def validate_task(task: Task, choice: DataChoice) -> Checked:
+    """Check metrics, data, labels, every template on every document, and leaks."""
+    findings = list(_check_metrics(task))
+    try:
+        scored = load_documents(task.dataset, task.split, choice)
+    except TenbinError as error:
+        findings.append(Finding("error", f"split {task.split}", str(error)))
+        return Checked(task, 0, len(task.templates), tuple(findings))
+    findings += _check_pool(task, scored, choice)
+    for template in task.templates.values():
+        findings += _check_template(task, template, scored.documents)
+    return Checked(task, len(scored.documents), len(task.templates), tuple(findings))
+
+
+def _check_metrics(task: Task) -> Iterator[Finding]:
+    for use in task.metrics:
+        try:
+            metric = find_metric(use.metric)
+        except TenbinError as error:
+            yield Finding("error", "metric_list", str(error))
+            continue
+        if metric.kind != task.kind:
+            yield Finding(
+                "error",
+                "metric_list",
+                f"{use.metric} judges {metric.kind} tasks, this one is {task.kind}",
+            )
+
+
+def _check_pool(task: Task, scored: DocumentSet, choice: DataChoice) -> Iterator[Finding]:
+    split = task.fewshot.split
+    if split is None or split == task.split:
+        return
+    try:
+        pool = load_documents(task.dataset, split, choice)
+    except TenbinError as error:
+        yield Finding("error", f"split {split}", str(error))
+        return
+    label = task.fewshot.label
+    if label and any(label not in document.fields for document in pool.documents):
+        yield Finding("error", f"split {split}", f"examples have no field {label!r} to stratify by")
+    texts = {_content(document) for document in scored.documents}
+    repeated = sum(_content(document) in texts for document in pool.documents)
+    if repeated:
+        yield Finding(
+            "warning", f"split {split}", f"{repeated} rows stand in split {task.split} too"
+        )
+
+
+def _content(document: Document) -> str:
+    return repr(sorted((k, v) for k, v in document.fields.items() if "id" not in k))
+
+
+def _check_template(
+    task: Task, template: Template, documents: tuple[Document, ...]
+) -> Iterator[Finding]:
+    where = f"template {template.name}"
+    try:
+        assembly = open_assembly(task, template, None, DEFAULT_SYSTEM_PROMPT, None, False)
+        worded = [word(task, template, document, DEFAULT_SYSTEM_PROMPT) for document in documents]
+    except TenbinError as error:
+        yield Finding("error", where, str(error))
+        return
+    empty = [d.origin for d, w in zip(documents, worded, strict=True) if not w.target.strip()]
+    if empty:
+        yield Finding(
+            "error", where, f"{len(empty)} documents have an empty answer, first {empty[0]}"
+        )
+    for document, one in zip(documents, worded, strict=True):
+        if one.choices is not None and len(set(one.choices)) < len(one.choices):
+            yield Finding("warning", where, f"{document.origin}: two choices are the same text")
+            break
+    yield from _check_leak(where, assembly.description, documents, worded)
+    stops = [s for s in template.stop if any(s in w.target for w in worded)]
+    if stops:
+        yield Finding(
+            "warning", where, f"answers hold the stop string {stops[0]!r} and would be cut"
+        )
+
+
+def _check_leak(
+    where: str, description: str, documents: tuple[Document, ...], worded: list[Worded]
+) -> Iterator[Finding]:
+    """Does the text give the right answer away in a way it does not treat the others?
+
+    A choice task shows all its choices or none of them: a prompt that holds the gold choice but
+    not one of the others leaks, and so does one that ends in its own answer.
+    """
+    leaking = []
+    for document, one in zip(documents, worded, strict=True):
+        prompt = description + one.text
+        if prompt.rstrip().endswith(one.target.strip()) and len(one.target.strip()) > 1:
+            leaking.append(document.origin)
+        elif one.choices is not None and one.gold is not None:
+            shown = [choice.strip() in prompt for choice in one.choices]
+            if shown[one.gold] and not any(s for i, s in enumerate(shown) if i != one.gold):
+                leaking.append(document.origin)
+    # One document may hold its answer by chance; a template that leaks does it everywhere.
+    if len(leaking) > max(1, len(documents) // 2):
+        yield Finding(
+            "error",
+            where,
+            f"the right answer stands in the prompt and the others do not, in {len(leaking)} of "
+            f"{len(documents)} documents, first {leaking[0]}",
+        )

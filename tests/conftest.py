@@ -1,0 +1,41 @@
+"""Shared by all tests: where real data lies, and a cache that no test shares with the user's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared"
+
+# Tests never reach a hub: whatever would be downloaded is an error.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real benchmark rows."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real benchmark rows at {folder.relative_to(ROOT.parent)}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def reference_prompts() -> Path:
+    """The published prompt strings."""
+    path = SHARED / "prompts.yaml"
+    if not path.is_file():
+        pytest.skip(f"no reference prompts at {path.relative_to(ROOT.parent)}")
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of the test's own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TENBIN_CACHE", str(folder))
+    return folder

@@ -1,0 +1,173 @@
+"""Prompts of a cell: assembly, windows, chats, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from tenbin.backends.scripted import CharacterTokenizer
+from tenbin.errors import ConfigError, DataError, TaskError
+from tenbin.prompts.building import PromptSettings, build_prompts
+from tenbin.records import Cell, Document, Prompt, Task
+from tenbin.tasks.registry import load_registry
+
+
+def row(id: str, **changes: object) -> Document:
+    fields = {
+        "question": f"質問{id}？",
+        "choices": ["あ", "い", "う", "え", "お"],
+        **{f"choice{i}": c for i, c in enumerate("あいうえお")},
+        "label": 1,
+    }
+    return Document(id, {**fields, **changes}, None, f"rows.jsonl:{id}")
+
+
+POOL = [row(f"t{i}", label=i % 5) for i in range(9)]
+ASKED = [row(f"v{i}", label=i % 5) for i in range(7)]
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return load_registry().newest("jcommonsenseqa")
+
+
+def build(
+    task: Task,
+    template: str,
+    shots: int = 0,
+    limit: float | None = None,
+    tokenizer: CharacterTokenizer | None = None,
+    documents: Sequence[Document] = ASKED,
+    **settings: object,
+) -> list[Prompt]:
+    cell = Cell(task.name, task.version, template, shots, 1)
+    prepared = PromptSettings(**settings)  # type: ignore[arg-type]
+    return build_prompts(task, cell, documents, POOL, limit, prepared, tokenizer)
+
+
+def test_parts_are_joined_without_anything_between(task: Task) -> None:
+    prompt = build(task, "0.4", shots=2)[0]
+    examples = [next(d for d in POOL if d.id == id) for id in prompt.examples]
+    text = "ユーザー: 質問：{}<NL>選択肢：<NL>- あ<NL>- い<NL>- う<NL>- え<NL>- お<NL>システム: "
+    shown = [
+        text.format(e.fields["question"]) + e.fields["choices"][e.fields["label"]]
+        for e in examples
+    ]
+    assert prompt.text == (
+        "ユーザー: 与えられた選択肢の中から、最適な答えを選んでください。<NL>システム: 分かりました。<NL>"
+        + "<NL>".join([*shown, text.format("質問v0？")])
+    )
+    assert prompt.continuations == prompt.choices == ("あ", "い", "う", "え", "お")
+    assert (prompt.gold, prompt.target, prompt.stop) == (0, "あ", ())
+
+
+def test_numbers_are_scored_in_0_2(task: Task) -> None:
+    prompt = build(task, "0.2", shots=1)[3]
+    assert prompt.continuations == ("0", "1", "2", "3", "4")
+    assert prompt.target == "3"
+    example = next(d for d in POOL if d.id == prompt.examples[0])
+    assert f"回答:{example.fields['label']}\n\n質問:" in prompt.text
+
+
+def test_system_prompt_of_template_0_6(task: Task) -> None:
+    assert "<<SYS>>\nあなたは役立つアシスタントです。\n<</SYS>>" in build(task, "0.6")[0].text
+    given = build(task, "0.6", system_instruction="短く。", system_prompt="短く。")[0].text
+    assert given.startswith("<s>[INST] <<SYS>>\n短く。\n<</SYS>>\n\n与えられた")
+
+
+def test_system_instruction_goes_before_other_descriptions(task: Task) -> None:
+    plain, told = build(task, "0.1")[0], build(task, "0.1", system_instruction="短く。")[0]
+    assert told.text == "短く。\n\n" + plain.text
+
+
+@pytest.mark.parametrize(("limit", "count"), [(None, 7), (3, 3), (100, 7), (0.5, 4), (0.01, 1)])
+def test_limit_by_number_or_fraction(task: Task, limit: float | None, count: int) -> None:
+    assert [p.document for p in build(task, "0.1", limit=limit)] == [f"v{i}" for i in range(count)]
+
+
+def test_limit_does_not_change_prompts(task: Task) -> None:
+    assert build(task, "0.3", shots=3, limit=4) == build(task, "0.3", shots=3)[:4]
+
+
+def test_examples_that_do_not_fit_are_left_out_and_counted(task: Task) -> None:
+    whole = build(task, "0.1", shots=3)[0]
+    # One character is one token, and one more begins the sequence; one-character answers are
+    # predicted, never read.
+    fits = CharacterTokenizer(max_length=len(whole.text) + 1)
+    assert build(task, "0.1", shots=3, tokenizer=fits)[0] == whole
+    tight = CharacterTokenizer(max_length=len(whole.text))
+    shorter = build(task, "0.1", shots=3, tokenizer=tight)[0]
+    assert shorter.dropped_examples == 1
+    assert shorter.examples == whole.examples[1:], "the farthest example goes first"
+    tiny = build(task, "0.1", shots=3, tokenizer=CharacterTokenizer(max_length=10))[0]
+    assert tiny.dropped_examples == 3
+    assert tiny.text == build(task, "0.1")[0].text, "the question itself is never shortened here"
+
+
+def test_generation_needs_room_for_its_answer() -> None:
+    task = load_registry().newest("jsquad")
+    fields = {"title": "題", "context": "文", "question": "問", "answers": {"text": ["答え", "答"]}}
+    documents = [Document(f"d{i}", fields, None, "x:1") for i in range(2)]
+    cell = Cell(task.name, task.version, "0.1", 0, 1)
+    whole = build_prompts(task, cell, documents, [], None, PromptSettings(), None)[0]
+    assert whole.references == ("答え", "答")
+    assert whole.max_gen_toks == task.max_gen_toks
+    settings = PromptSettings(cap_by_references=True)
+    capped = build_prompts(task, cell, documents, [], None, settings, CharacterTokenizer())[0]
+    assert capped.max_gen_toks == 2, "the longest reference, in tokens"
+
+
+def test_chat_format(task: Task) -> None:
+    tokenizer = CharacterTokenizer()
+    prompt = build(task, "0.3", shots=1, tokenizer=tokenizer, apply_chat_template=True)[0]
+    description = task.templates["0.3"].description.strip()
+    assert prompt.text.startswith(f"<system>{description}</system><user>### 指示:")
+    assert prompt.text.endswith("### 応答:\n</user><assistant>")
+    turns = build(
+        task, "0.3", shots=1, tokenizer=tokenizer, apply_chat_template=True,
+        fewshot_as_multiturn=True, system_instruction="短く。",
+    )[0]
+    assert turns.text.startswith(f"<system>短く。\n\n{description}</system><user>")
+    assert turns.text.count("<user>") == 2 and turns.text.count("</assistant>") == 1
+
+
+def test_a_chat_turn_begins_without_the_delimiter() -> None:
+    task = load_registry().newest("mlogiqa_mcq_en")
+    fields = {"context": "c", "question": "q", "options": list("wxyz"), "label": 0}
+    documents = [Document("d", fields, "d", "x:1")]
+    cell = Cell(task.name, task.version, "default", 0, 1)
+    plain = build_prompts(task, cell, documents, [], None, PromptSettings(), None)[0]
+    settings = PromptSettings(apply_chat_template=True)
+    chat = build_prompts(task, cell, documents, [], None, settings, CharacterTokenizer())[0]
+    assert plain.continuations == (" A. w", " B. x", " C. y", " D. z")
+    assert chat.continuations == chat.choices == ("A. w", "B. x", "C. y", "D. z")
+
+
+def test_contradictions_are_refused(task: Task) -> None:
+    with pytest.raises(ConfigError, match="writes a chat format itself"):
+        build(task, "0.6", tokenizer=CharacterTokenizer(), apply_chat_template=True)
+    with pytest.raises(ConfigError, match="add --apply_chat_template"):
+        build(task, "0.3", fewshot_as_multiturn=True)
+    with pytest.raises(ConfigError, match="tokenizer"):
+        build(task, "0.3", apply_chat_template=True)
+
+
+def test_bad_rows_are_named(task: Task) -> None:
+    with pytest.raises(DataError, match=r"rows.jsonl:v9.*gold answer 7"):
+        build(task, "0.1", documents=[row("v9", label=7)])
+    fields: Mapping[str, object] = {"question": "x", "choices": ["a", "b"], "label": 0}
+    with pytest.raises(TaskError, match=r"template 0.1.*x:1.*choice0"):
+        build(task, "0.1", documents=[Document("d", fields, None, "x:1")])
+
+
+def test_templates_are_sandboxed(task: Task) -> None:
+    evil = replace(task.templates["0.1"], text="{{ question.__class__.__mro__ }}")
+    with pytest.raises(TaskError, match="could not be rendered|not there"):
+        build(replace(task, templates={"0.1": evil}), "0.1")
+
+
+def test_fields_are_never_templates(task: Task) -> None:
+    prompt = build(task, "0.1", documents=[row("v0", question="{{ 7*7 }}{% raw %}")])[0]
+    assert "{{ 7*7 }}{% raw %}" in prompt.text

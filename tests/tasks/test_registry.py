@@ -1,0 +1,165 @@
+"""What a name on the command line stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tenbin.errors import TaskError
+from tenbin.tasks.registry import Registry, load_registry
+
+LANGUAGES = ["ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh"]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+def ids(registry: Registry, *entries: str, template: str | None = None) -> list[str]:
+    return [chosen.full_id for chosen in registry.select(entries, template)]
+
+
+def test_every_published_task_and_template_is_there(registry: Registry) -> None:
+    expected = {
+        "jcommonsenseqa-1.1": ["0.1", "0.2", "0.2.1", "0.3", "0.4", "0.5", "0.6"],
+        "jsquad-1.1": ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6"],
+        "jsquad-1.2": ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6"],
+        "jaquad-0.1": ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6"],
+        "jnli-1.1": ["0.2", "0.3", "0.4", "0.5", "0.6"],
+        "jnli-1.3": ["0.2", "0.3", "0.4", "0.5", "0.6"],
+        "marc_ja-1.1": ["0.2", "0.3", "0.4", "0.5", "0.6"],
+    }
+    for language in LANGUAGES:
+        templates = ["default", "paper", "native"]
+        expected[f"mlogiqa_gen_{language}-1.0"] = templates
+        expected[f"mlogiqa_mcq_{language}-1.0"] = [
+            name + variant for name in templates for variant in ("", "+letter", "+text")
+        ]
+    found = {f"{task.name}-{task.version}": list(task.templates) for task in registry.all()}
+    assert found == expected
+
+
+def test_exact_id(registry: Registry) -> None:
+    assert ids(registry, "jnli-1.1-0.3") == ["jnli-1.1-0.3"]
+
+
+def test_bare_name_takes_the_newest_version_and_the_given_template(registry: Registry) -> None:
+    assert ids(registry, "jnli", template="0.4") == ["jnli-1.3-0.4"]
+    assert ids(registry, "jsquad") == ["jsquad-1.2-0.2"]
+
+
+def test_template_in_the_name_wins_over_the_flag(registry: Registry) -> None:
+    assert ids(registry, "jnli-1.1-0.3", template="0.5") == ["jnli-1.1-0.3"]
+
+
+def test_pattern_over_ids(registry: Registry) -> None:
+    assert ids(registry, "jcommonsenseqa-1.1-*") == [
+        f"jcommonsenseqa-1.1-{t}" for t in ("0.1", "0.2", "0.2.1", "0.3", "0.4", "0.5", "0.6")
+    ]
+
+
+def test_pattern_over_names_takes_one_template_each(registry: Registry) -> None:
+    chosen = ids(registry, "mlogiqa_mcq_*", template="native")
+    assert chosen == [f"mlogiqa_mcq_{language}-1.0-native" for language in LANGUAGES]
+
+
+def test_group(registry: Registry) -> None:
+    assert ids(registry, "mlogiqa_gen") == [f"mlogiqa_gen_{la}-1.0-default" for la in LANGUAGES]
+    assert ids(registry, "mlogiqa_mcq-1.0-paper+letter")[0] == "mlogiqa_mcq_ar-1.0-paper+letter"
+
+
+def test_jaquad_in_its_usual_spelling(registry: Registry) -> None:
+    assert ids(registry, "jaquad-1.1-0.3") == ["jaquad-0.1-0.3"]
+    assert ids(registry, "jaquad-1.1-*") == ids(registry, "jaquad-0.1-*")
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("jcomonsenseqa", ["unknown task", "jcommonsenseqa"]),
+        ("jnli-1.2-0.3", ["no version '1.2'", "1.1, 1.3"]),
+        ("jnli-1.3-0.1", ["no template '0.1'", "0.2, 0.3, 0.4, 0.5, 0.6"]),
+        ("nothing*", ["no task matches"]),
+    ],
+)
+def test_unknown_names_fail_with_what_is_close(
+    registry: Registry, entry: str, words: list[str]
+) -> None:
+    with pytest.raises(TaskError) as caught:
+        ids(registry, entry)
+    for word in words:
+        assert word in str(caught.value)
+
+
+PLAIN = """
+task: my_quiz
+dataset_path: json
+dataset_kwargs: {data_files: {test: quiz.jsonl}}
+output_type: multiple_choice
+test_split: test
+doc_to_text: "Q: {{question}}\\nA:"
+doc_to_choice: "{{options}}"
+doc_to_target: "{{answer}}"
+metric_list:
+  - {metric: acc, aggregation: mean, higher_is_better: true}
+metadata: {version: 2.0}
+"""
+
+
+def test_a_plain_lm_eval_file_is_a_task_with_one_template(tmp_path: Path) -> None:
+    path = tmp_path / "my_quiz.yaml"
+    path.write_text(PLAIN, encoding="utf-8")
+    registry = load_registry([path])
+    (chosen,) = registry.select(["my_quiz"])
+    template = chosen.task.templates["default"]
+    assert chosen.task.version == "2.0"
+    assert (template.target_delimiter, template.fewshot_delimiter) == (" ", "\n\n")
+    (by_path,) = load_registry().select([str(path)])
+    assert by_path.task == chosen.task
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("doc_to_textt: x\n", ["doc_to_textt", "unknown key"]),
+        ("process_docs: !function utils.process\n", ["!function utils.process", "line"]),
+        ("output_type: essay\n", ["output_type"]),
+        ("templates: {a: {doc_to_tex: 1}}\n", ["templates.a.doc_to_tex"]),
+        ("generation_kwargs: {do_sample: true}\n", ["generation_kwargs.do_sample"]),
+        ("include: my_quiz.yaml\n", ["include each other"]),
+        ("x: [\n", ["not valid YAML"]),
+    ],
+)
+def test_a_malformed_file_is_refused_by_key(
+    tmp_path: Path, change: str, words: list[str]
+) -> None:
+    path = tmp_path / "my_quiz.yaml"
+    keys = change.partition(":")[0]
+    kept = "".join(line for line in PLAIN.splitlines(True) if not line.startswith(f"{keys}:"))
+    path.write_text(kept + change, encoding="utf-8")
+    with pytest.raises(TaskError) as caught:
+        load_registry([path])
+    for word in [*words, "my_quiz.yaml"]:
+        assert word in str(caught.value)
+
+
+def test_a_name_taken_already_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        PLAIN.replace("my_quiz", "jnli").replace("{version: 2.0}", "{version: '1.3'}"), "utf-8"
+    )
+    with pytest.raises(TaskError, match="known already"):
+        load_registry([path])
+
+
+def test_profile_wordings(registry: Registry) -> None:
+    published = load_registry(profile="jp-stable")
+    ours = registry.newest("jcommonsenseqa").templates
+    theirs = published.newest("jcommonsenseqa").templates
+    assert "選んでください。\n\n出力は" in ours["0.3"].text
+    assert "選んでください。出力は" in theirs["0.3"].text
+    assert theirs["0.2"].choices == "choices"
+    assert ours["0.2"].choices == ("0", "1", "2", "3", "4")
+    assert {n for n in ours if ours[n] != theirs[n]} == {"0.2", "0.3"}
