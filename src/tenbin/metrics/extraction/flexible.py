@@ -1,0 +1,108 @@
+r"""Read a choice as a human reader would, in any of ten languages.
+
+The order is: the strict form; the last letter that a phrase announces ("the answer is B",
+"Bが正解"); the last letter that is called right; a letter that opens the answer as a label
+("B. Because …"); the last letter that stands alone. What is denied, supposed, asked about or
+described is passed over.
+
+None, for no choice given, when the model never stopped thinking, when it refuses, when it lists
+several letters and settles on none, and when it only repeats the options.
+
+Besides A-D the letters of Arabic (أ ب ج د) and Thai (ก ข ค ง) exams are read for prompts of these
+languages, where they are announced or written as labels. Numbers and circled numbers (①) are not:
+the prompt names letters, and a number may count anything.
+
+Knows no gold answer and no metric.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from tenbin.metrics.extraction.clean import simplify, strip_thinking
+from tenbin.metrics.extraction.mention import Mention, find_mentions
+from tenbin.metrics.extraction.phrases import load_phrases
+from tenbin.metrics.extraction.standing import Standing, is_announced, join_lists, weigh
+from tenbin.metrics.extraction.strict import read_strict
+
+
+def read_flexible(text: str, language: str, count: int = 4) -> str | None:
+    """Read the choice an answer gives.
+
+    Args:
+        text: What the model wrote.
+        language: The prompt's language, as a two-letter code.
+        count: How many choices there are, at most 8.
+
+    Returns:
+        The letter, or None when no choice is given.
+    """
+    strict = read_strict(text, count)
+    if strict is not None:
+        return strict
+    spoken = strip_thinking(text)
+    if spoken is None:
+        return None
+    plain = simplify(spoken)
+    mentions = _weigh_all(plain, language, count)
+    for standing in (Standing.ANNOUNCED, Standing.APPROVED):
+        chosen = [place for place, (_, found) in enumerate(mentions) if found is standing]
+        if chosen:
+            return _settle(mentions[chosen[-1] :])
+    opening = _opening_label(mentions)
+    if opening is not None:
+        return opening
+    if _refusal().search(plain):
+        return None
+    bare = [mention for mention, standing in mentions if standing is Standing.BARE]
+    bare = _without_enumeration(bare, count)
+    return bare[-1].letter if bare else None
+
+
+def _weigh_all(plain: str, language: str, count: int) -> list[tuple[Mention, Standing]]:
+    found = find_mentions(plain, language, count)
+    firm = [mention for mention in found if not mention.weak or is_announced(plain, mention)]
+    weighed: list[tuple[Mention, Standing]] = []
+    previous_end = 0
+    for mention in join_lists(plain, firm):
+        weighed.append((mention, weigh(plain, mention, previous_end)))
+        previous_end = mention.end
+    return weighed
+
+
+def _settle(rest: list[tuple[Mention, Standing]]) -> str | None:
+    """The announced letter; for an announced list, the one a later bare letter settles on."""
+    announced = rest[0][0]
+    if announced.letter is not None:
+        return announced.letter
+    later = [mention for mention, standing in rest[1:] if standing is not Standing.DENIED]
+    return later[-1].letter if later else None
+
+
+def _opening_label(mentions: list[tuple[Mention, Standing]]) -> str | None:
+    """The letter that opens the answer as a label, unless other lines open with other letters."""
+    if not mentions:
+        return None
+    first, standing = mentions[0]
+    if first.start > 2 or not (first.label and first.line_start) or standing is not Standing.BARE:
+        return None
+    labels = {mention.letter for mention, _ in mentions if mention.line_start and mention.label}
+    inline = [mention.letter for mention, _ in mentions if mention.label]
+    return first.letter if labels == {first.letter} and inline[:2] != ["A", "B"] else None
+
+
+def _without_enumeration(bare: list[Mention], count: int) -> list[Mention]:
+    """Drop what only repeats the options: a list of all letters, or labels A, B, C … in a row."""
+    kept = [mention for mention in bare if len(set(mention.letters)) < max(count, 3)]
+    labels = [mention for mention in kept if mention.label]
+    if [label.letter for label in labels[:3]] == ["A", "B", "C"]:
+        run = {chr(65 + place): label for place, label in enumerate(labels[:count])}
+        listed = [label for letter, label in run.items() if label.letter == letter]
+        kept = [mention for mention in kept if mention not in listed]
+    return kept
+
+
+@lru_cache
+def _refusal() -> re.Pattern[str]:
+    return re.compile(load_phrases().refusals, re.IGNORECASE)

@@ -1,0 +1,123 @@
+"""Find the choice letters that stand on their own in a text.
+
+Knows which letters are words, names or parts of words rather than choices. Does not know whether a
+mention is the answer: `standing` weighs that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tenbin.metrics.extraction.phrases import LATIN, load_phrases, native_letters
+
+SPACE = " \\t\u00a0\u202f\u3000"
+CLOSERS = SPACE + r")\]」』】》〉»\"'}>"
+OPENERS = SPACE + r"(\[「『【《〈«\"'{<"
+_PAIRS = ("()", "[]", "「」", "『』", "【】", "《》", "〈〉", "«»", '""', "''")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A letter, or a list of letters, at a place in the text."""
+
+    letters: tuple[str, ...]
+    start: int
+    end: int
+    weak: bool = False
+    """A lower-case or native letter: a choice only where the text announces it."""
+    line_start: bool = False
+    """Nothing but brackets and quotes stands before it on its line."""
+    label: bool = False
+    """Written as options are labelled: in brackets, alone on a line, or before `.`, `)` or `:`."""
+
+    @property
+    def letter(self) -> str | None:
+        """The one letter that is named; None for a list of different letters."""
+        return self.letters[0] if len(set(self.letters)) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    letter: re.Pattern[str]
+    name_before: re.Pattern[str]
+    name_after: re.Pattern[str]
+    article: re.Pattern[str]
+    option_noun: re.Pattern[str]
+
+
+@lru_cache
+def _compile(count: int, native: tuple[str, ...]) -> _Patterns:
+    phrases = load_phrases()
+    upper, lower = f"A-{chr(64 + count)}", f"a-{chr(96 + count)}"
+    # No choice: inside a word, an elision (D'après), an abbreviation (D.C.), a grade (A+), Q&A.
+    letter = (
+        rf"(?<![{LATIN}0-9&°@#\\_])(?<![{LATIN}][.'])(?<![{LATIN}0-9]-)[{upper}{lower}]"
+        rf"(?![{LATIN}0-9+#%&_@])(?!'[{LATIN}])(?!-[{LATIN}0-9])(?!\.[{LATIN}](?![{LATIN}]))"
+    )
+    if native:
+        around = rf"[{LATIN}0-9\u0600-\u06ff\u0e00-\u0e7f]"
+        # The Arabic comma and question mark lie in the same block but end words.
+        letter += rf"|(?<!{around})[{''.join(native)}](?!(?![،؛؟]){around})"
+    return _Patterns(
+        letter=re.compile(letter),
+        name_before=re.compile(rf"{phrases.names_before}\s*$", re.IGNORECASE),
+        name_after=re.compile(rf"\s?{phrases.names_after}", re.IGNORECASE),
+        article=re.compile(rf"[ \t]+(?!{phrases.followers})[{LATIN}]", re.IGNORECASE),
+        option_noun=re.compile(f"{phrases.fillers}|{phrases.headings}", re.IGNORECASE),
+    )
+
+
+def find_mentions(text: str, language: str, count: int) -> list[Mention]:
+    """Find every letter that could be a choice, in order.
+
+    Args:
+        text: A simplified answer.
+        language: The prompt's language; the letters of its own script count too, if it has any.
+        count: How many choices there are.
+    """
+    native = native_letters(language)[:count]
+    patterns = _compile(count, native)
+    mentions = []
+    for match in patterns.letter.finditer(text):
+        start, end = match.span()
+        if not _is_word(text, start, end, patterns):
+            is_native = match[0] in native
+            place = native.index(match[0]) if is_native else ord(match[0].upper()) - ord("A")
+            mentions.append(_describe(text, start, end, chr(65 + place), is_native))
+    return mentions
+
+
+def _describe(text: str, start: int, end: int, letter: str, is_native: bool) -> Mention:
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    line_start = re.fullmatch(f"[{OPENERS}]*", line) is not None
+    bracketed = start > 0 and text[start - 1 : start] + text[end : end + 1] in _PAIRS
+    alone = line_start and re.match(rf"[{CLOSERS}.。]*(?:\n|$)", text[end:]) is not None
+    closed = re.match(r"[.):](?=\s|[^\x00-\x7f]|$)|\)", text[end:]) is not None
+    # A lower-case or native letter is a choice by its form alone only as an option's label.
+    firm = text[start] == letter or alone or (bracketed and (line_start or is_native))
+    firm = firm or (line_start and text[end : end + 1] == ")")
+    return Mention(
+        letters=(letter,),
+        start=start,
+        end=end,
+        weak=not firm,
+        line_start=line_start,
+        label=bracketed or alone or closed,
+    )
+
+
+def _is_word(text: str, start: int, end: int, patterns: _Patterns) -> bool:
+    """Whether the letter is a name or an article where it stands."""
+    before, after = text[max(0, start - 20) : start], text[end : end + 40]
+    if patterns.name_before.search(before) or patterns.name_after.match(after):
+        return True
+    if text[start] in "aA":
+        return patterns.article.match(after) is not None
+    if text[start].islower():
+        return re.match(rf"\s*[{LATIN}]", after) is not None
+    # The initial of a name: a capitalised word before it and another after it.
+    surname = re.match(r"\.\s[A-ZÀ-Ý][a-zß-ÿ]", after)
+    forename = re.search(r"(?:^|\s)([A-ZÀ-Ý][a-zß-ÿ]+)\s$", before)
+    return bool(surname and forename and not patterns.option_noun.fullmatch(forename[1]))

@@ -1,0 +1,163 @@
+"""Load the phrases of the ten languages and compile them into patterns.
+
+Knows the files of `catalog/literals` and how scripts mark word boundaries. Does not know what the
+patterns are used for: that is `reading`'s business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import yaml
+
+from tenbin.errors import TaskError
+
+LANGUAGES = ("ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh")
+
+KEYS = (
+    "announcements",
+    "headings",
+    "fillers",
+    "connectors",
+    "denials_before",
+    "denials_after",
+    "doubts",
+    "conditions",
+    "discussions",
+    "confirmations",
+    "approvals",
+    "right_marks",
+    "wrong_marks",
+    "refusals",
+    "names_before",
+    "names_after",
+    "followers",
+    "letters",
+)
+"""What every language file must give; `en.yaml` says what each is for."""
+
+SENTENCE_END = r".!?。！？؟\n"
+
+LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ"
+"""What words of the Latin script are made of, for use in a character class."""
+
+_ARABIC = "\u0621-\u064a"
+_WORD = LATIN + _ARABIC
+# A few words of one sentence, naming no other choice on the way.
+_WILD = rf"(?:(?![A-H](?![{LATIN}]))[^{SENTENCE_END}]){{0,60}}?"
+# Arabic is written with and without hamza and with either final letter.
+_ARABIC_VARIANTS = {**dict.fromkeys("اأإآ", "[اأإآ]"), "ة": "[ةه]", "ى": "[ىي]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """One alternation per key, over all languages, ready to be put into a pattern."""
+
+    announcements: str
+    headings: str
+    fillers: str
+    connectors: str
+    denials_before: str
+    denials_after: str
+    doubts: str
+    conditions: str
+    discussions: str
+    confirmations: str
+    approvals: str
+    right_marks: str
+    wrong_marks: str
+    refusals: str
+    names_before: str
+    names_after: str
+    followers: str
+
+
+def load_literals(language: str) -> dict[str, tuple[str, ...]]:
+    """Read one language's phrases.
+
+    Raises:
+        TaskError: The file is missing, lacks a key, has an unknown one, or a phrase is no string.
+    """
+    source = resources.files("tenbin") / "catalog" / "literals" / f"{language}.yaml"
+    if not source.is_file():
+        raise TaskError(f"no phrases for language {language!r}", f"known: {', '.join(LANGUAGES)}")
+    return check_literals(language, yaml.safe_load(source.read_text(encoding="utf-8")))
+
+
+def check_literals(language: str, content: object) -> dict[str, tuple[str, ...]]:
+    """Check the content of a language file and give its phrases by key."""
+    if not isinstance(content, dict) or content.get("language") != language:
+        raise TaskError(f"literals/{language}.yaml does not say `language: {language}`")
+    missing = [key for key in KEYS if key not in content]
+    unknown = sorted(set(content) - set(KEYS) - {"language"})
+    if missing or unknown:
+        raise TaskError(
+            f"literals/{language}.yaml: missing keys {missing}, unknown keys {unknown}",
+            "every language file gives the same keys; an empty list is allowed",
+        )
+    for key in KEYS:
+        entries = content[key]
+        if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+            raise TaskError(
+                f"literals/{language}.yaml: {key} must be a list of strings",
+                "quote words such as no, yes, on and off",
+            )
+    return {key: tuple(content[key]) for key in KEYS}
+
+
+@lru_cache
+def load_phrases() -> Phrases:
+    """Compile the phrases of all languages together.
+
+    Models answer in the prompt's language, in English or in a mixture, so every language's phrases
+    are looked for in every answer.
+    """
+    literals = [load_literals(language) for language in LANGUAGES]
+    return Phrases(
+        **{
+            key: _alternation(phrase for language in literals for phrase in language[key])
+            for key in KEYS
+            if key != "letters"
+        }
+    )
+
+
+@lru_cache
+def native_letters(language: str) -> tuple[str, ...]:
+    """The letters that stand for A, B, C, D in the language's own script, often none."""
+    return load_literals(language)["letters"] if language in LANGUAGES else ()
+
+
+def _alternation(phrases: Iterable[str]) -> str:
+    # Longest first, so that a phrase is not cut short by another that begins it.
+    ordered = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
+    return "(?:" + "|".join(_phrase_pattern(phrase) for phrase in ordered) + ")"
+
+
+def _phrase_pattern(phrase: str) -> str:
+    return _WILD.join(_part_pattern(part.strip()) for part in phrase.split("…"))
+
+
+def _part_pattern(part: str) -> str:
+    pattern = "".join(_character_pattern(part, index) for index in range(len(part)))
+    if re.match(f"[{LATIN}]", part):
+        pattern = f"(?<![{LATIN}-])" + pattern
+    if re.match(f"[{_ARABIC}]", part):
+        # One-letter particles (and, so, with, for) are written together with the next word.
+        pattern = f"(?:(?<![{_ARABIC}])|(?<![{_ARABIC}][{_ARABIC}])(?<=[وفبل]))" + pattern
+    if re.match(f"[{_WORD}]", part[-1]):
+        pattern += f"(?![{_WORD}])"
+    return pattern
+
+
+def _character_pattern(part: str, index: int) -> str:
+    character = part[index]
+    if character != " ":
+        return _ARABIC_VARIANTS.get(character, re.escape(character))
+    # Thai, Japanese, Chinese and Korean writers put spaces in or leave them out.
+    spaced = re.fullmatch(f"[{_WORD}',.]{{2}}", part[index - 1] + part[index + 1])
+    return r"\s+" if spaced else r"\s*"

@@ -1,0 +1,145 @@
+"""The reader of choices, on answers as models write them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenbin.errors import TaskError
+from tenbin.metrics.extraction import read_flexible, read_strict
+from tenbin.metrics.extraction.clean import strip_thinking
+from tenbin.metrics.extraction.phrases import (
+    KEYS,
+    LANGUAGES,
+    check_literals,
+    load_literals,
+    native_letters,
+)
+
+CASES: list[dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).parent / "extraction_cases.yaml").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize(
+    "case", CASES, ids=[f"{index}-{case['language']}" for index, case in enumerate(CASES)]
+)
+def test_reads_as_a_human_reader(case: dict[str, Any]) -> None:
+    assert read_flexible(case["text"], case["language"]) == case["expected"], case["note"]
+
+
+def test_cases_are_many_even_and_hard() -> None:
+    counts = Counter(case["language"] for case in CASES)
+    assert set(counts) == set(LANGUAGES)
+    assert len(CASES) >= 170
+    assert max(counts.values()) - min(counts.values()) <= 6
+    assert sum(case["note"].startswith("trap:") for case in CASES) * 2 >= len(CASES)
+    assert len({(case["language"], case["text"]) for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("letter", "ABCD")
+@pytest.mark.parametrize(
+    "form",
+    ["{}", "({})", "**{}**", "「{}」", "（{}）", "【{}】", "{}.", "{})", "[{}]", r"\boxed{{{}}}"],
+)
+def test_a_letter_alone_is_read_in_every_dress(language: str, letter: str, form: str) -> None:
+    assert read_flexible(form.format(letter), language) == letter
+    full_width = chr(ord(letter) + 0xFEE0)
+    assert read_flexible(form.format(full_width), language) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{'answer': 'A'}", "A"),
+        ('{"answer": "B"}', "B"),
+        ("{ 'answer' :\n 'C' }", "C"),
+        ("{'answer': 'A'} no, {'answer': 'D'}", "D"),
+        ('```json\n{"answer": "B"}\n```', "B"),
+        ("<think>{'answer': 'A'}</think>{'answer': 'B'}", "B"),
+        ("<think>{'answer': 'A'}", None),
+        ("{'answer': 'E'}", None),
+        ("{'answer': 'a'}", None),
+        ("{'answer': 'A. Foo'}", None),
+        ("{'answer': '[A]'}", None),
+        ("{'answer\": 'A'}", None),
+        ("The answer is A.", None),
+        ("", None),
+    ],
+)
+def test_strict_form(text: str, expected: str | None) -> None:
+    assert read_strict(text) == expected
+
+
+def test_strict_form_wins_over_what_is_said_after_it() -> None:
+    assert read_flexible("{'answer': 'B'} since the answer is not A but C is close", "en") == "B"
+
+
+def test_choice_count_bounds_the_letters() -> None:
+    assert read_flexible("The answer is E.", "en") is None
+    assert read_flexible("The answer is E.", "en", count=5) == "E"
+    assert read_strict("{'answer': 'C'}", count=2) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("<think>a</think>b", "b"),
+        ("a</think>b", "b"),
+        ("<think>a", None),
+        ("<think>a</think>b<think>c", None),
+        ("<THINKING>a</THINKING>b", "b"),
+        ("b", "b"),
+    ],
+)
+def test_thinking_is_dropped(text: str, spoken: str | None) -> None:
+    assert strip_thinking(text) == spoken
+
+
+def test_letters_of_other_scripts_belong_to_their_language() -> None:
+    assert native_letters("ar") == ("أ", "ب", "ج", "د")
+    assert native_letters("xx") == ()
+    assert read_flexible("(ب)", "en") is None
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_missing_key_fails_loudly(key: str) -> None:
+    content: dict[str, Any] = {name: [] for name in KEYS if name != key}
+    with pytest.raises(TaskError, match=key):
+        check_literals("en", {"language": "en", **content})
+
+
+def test_a_wrong_literal_file_fails_loudly() -> None:
+    with pytest.raises(TaskError, match="no phrases"):
+        load_literals("tlh")
+    with pytest.raises(TaskError, match="language: en"):
+        check_literals("en", {"language": "fr"})
+    empty: dict[str, Any] = {name: [] for name in KEYS}
+    with pytest.raises(TaskError, match="list of strings"):
+        check_literals("en", {"language": "en", **empty, "fillers": [False]})
+
+
+@given(st.text(max_size=80), st.sampled_from(LANGUAGES))
+def test_any_text_gives_a_letter_or_nothing(text: str, language: str) -> None:
+    assert read_flexible(text, language) in {None, "A", "B", "C", "D"}
+
+
+@given(st.text(alphabet=st.characters(categories=["Ll", "Lo", "Nd"], exclude_characters="abcd")))
+def test_text_without_choice_letters_gives_nothing(text: str) -> None:
+    assert read_flexible(text, "en") is None
+
+
+def test_long_answers_are_read_quickly() -> None:
+    import time
+
+    text = "The answer to the question is that option A and option B say so. " * 200
+    started = time.perf_counter()
+    read_flexible(text, "en")
+    assert time.perf_counter() - started < 5
