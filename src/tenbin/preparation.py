@@ -13,6 +13,7 @@ from pathlib import Path
 from tenbin.config import RunConfig, pair_numbers, system_prompt_from
 from tenbin.documents import DataChoice, DocumentSet, cache_directory, load_documents
 from tenbin.errors import ConfigError
+from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT
 from tenbin.prompts.building import Measure, PromptSettings, build_prompts
@@ -84,6 +85,7 @@ def choose_cells(config: RunConfig) -> list[CellSetup]:
     chosen_tasks = [chosen for entry in selected for chosen in entry]
     for chosen, number, limit in zip(chosen_tasks, shots, limits, strict=True):
         task = _adjusted(chosen.task, config)
+        metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
         cell = Cell(
             task.name,
             task.version,

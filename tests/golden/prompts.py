@@ -1,0 +1,77 @@
+"""The golden prompts: which there are, and how they are written and read.
+
+One file a task version, one line a prompt: every template at 0 and 2 shots, on the first sample
+document. A byte that changes under an unchanged version changes scores silently; the test beside
+this file refuses that.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tenbin.config import build_config
+from tenbin.preparation import choose_cells, load_data, prompt_settings, prompts_of
+from tenbin.tasks.registry import load_registry
+
+FOLDER = Path(__file__).parent / "prompts"
+SHOTS = (0, 2)
+PROFILES = (None, "jp-stable")
+
+
+def current() -> dict[str, list[dict[str, Any]]]:
+    """What tenbin renders today, by task and version."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for task in load_registry().all():
+        name = f"{task.name}-{task.version}"
+        profiles = PROFILES if task.language == "ja" and task.group is None else (None,)
+        found[name] = [
+            row for profile in profiles for shots in SHOTS for row in _rows(name, shots, profile)
+        ]
+    return found
+
+
+def _rows(name: str, shots: int, profile: str | None) -> list[dict[str, Any]]:
+    config = build_config(
+        {
+            "tasks": f"{name}-*",
+            "num_fewshot": shots,
+            "limit": 1,
+            "sample_data": True,
+            "profile": profile,
+        }
+    )
+    setups = choose_cells(config)
+    data = load_data(config, setups)
+    settings = prompt_settings(config)
+    return [
+        {
+            "template": prompt.cell.template,
+            "profile": config.way.name,
+            "shots": shots,
+            "document": prompt.document,
+            "examples": list(prompt.examples),
+            "prompt": prompt.text,
+            "continuations": prompt.continuations and list(prompt.continuations),
+            "target": prompt.target,
+            "stop": list(prompt.stop),
+        }
+        for setup in setups
+        for prompt in prompts_of(setup, data, settings, None)
+    ]
+
+
+def stored() -> dict[str, list[dict[str, Any]]]:
+    """What the golden files hold."""
+    return {
+        path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for path in sorted(FOLDER.glob("*.jsonl"))
+    }
+
+
+def write(name: str, rows: list[dict[str, Any]]) -> None:
+    """Write the golden file of one task version."""
+    FOLDER.mkdir(exist_ok=True)
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    (FOLDER / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
