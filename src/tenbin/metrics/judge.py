@@ -1,0 +1,161 @@
+"""Turn a response to one document into outcomes, one for each reported metric.
+
+Knows tasks, prompts and responses; does not know how outcomes are summed up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tenbin.errors import TaskError
+from tenbin.metrics import choice, filters
+from tenbin.metrics.japanese import japanese_exact_match, japanese_f1
+from tenbin.metrics.registry import Metric, find_metric
+from tenbin.metrics.text import exact_match, format_failure
+from tenbin.records import Failure, MetricUse, Outcome, Prompt, Response, Scores, Task, Text
+
+_CHOOSERS: Mapping[str, Callable[[Prompt, Scores], int]] = {
+    "acc": choice.acc,
+    "acc_norm": choice.acc_norm,
+    "acc_norm_bytes": choice.acc_norm_bytes,
+    "acc_norm_tokens": choice.acc_norm_tokens,
+    # Metrics of the confusion matrix rest on the plain choice.
+    "balanced_acc": choice.acc,
+    "mcc": choice.acc,
+    "macro_f1": choice.acc,
+}
+_OPTIONS = {
+    "exact_match": frozenset(
+        {"ignore_case", "ignore_punctuation", "ignore_numbers", "regexes_to_ignore"}
+    )
+}
+
+
+def metric_names(task: Task) -> list[tuple[str, Metric]]:
+    """The names a task's scores are reported under, in order, each with its metric.
+
+    Raises:
+        TaskError: A metric, filter or option is unknown, or does not suit the task's kind.
+    """
+    names = []
+    for use in task.metrics:
+        metric = find_metric(use.metric)
+        if metric.kind != task.kind:
+            raise TaskError(
+                f"{task.name}: metric {use.metric!r} judges {metric.kind} tasks,"
+                f" but this is a {task.kind} task"
+            )
+        unknown = sorted(set(use.options) - _OPTIONS.get(use.metric, frozenset()))
+        if unknown:
+            raise TaskError(f"{task.name}: metric {use.metric!r} has no option {unknown}")
+        names += [(name, metric) for name in _reported(task, use)]
+    for filter_use in task.filters:
+        filters.check(filter_use.steps)
+    return names
+
+
+def judge(
+    task: Task, prompt: Prompt, response: Response, unconditional: Response | None = None
+) -> list[Outcome]:
+    """Judge one document.
+
+    Args:
+        task: What was asked, and how it is judged.
+        prompt: The document as it was put.
+        response: What came back.
+        unconditional: The choices scored without the prompt, where a metric needs them.
+
+    Returns:
+        One outcome for each of `metric_names`, in that order. A failed document has the value None
+        under every metric that needed the failed response.
+
+    Raises:
+        TaskError: The response is not of the kind that the task asks for.
+    """
+    if isinstance(response, Failure):
+        return [_unscored(prompt, name) for name, _ in metric_names(task)]
+    if task.kind == "choice" and isinstance(response, Scores):
+        return [_judge_choice(use, prompt, response, unconditional) for use in task.metrics]
+    if task.kind == "generate" and isinstance(response, Text):
+        return _judge_text(task, prompt, response)
+    raise TaskError(f"{task.name}: a {task.kind} task cannot be judged by {response!r}")
+
+
+def _reported(task: Task, use: MetricUse) -> list[str]:
+    if task.kind != "generate" or not task.filters:
+        return [use.name]
+    return [f"{use.name},{filter_use.name}" for filter_use in task.filters]
+
+
+def _judge_choice(
+    use: MetricUse, prompt: Prompt, scores: Scores, unconditional: Response | None
+) -> Outcome:
+    if prompt.gold is None or prompt.choices is None:
+        raise TaskError(f"{prompt.cell.id}: document {prompt.document} has no gold choice")
+    if use.metric == "acc_pmi":
+        if isinstance(unconditional, Failure):
+            return _unscored(prompt, use.name)
+        if not isinstance(unconditional, Scores):
+            raise TaskError(f"{prompt.cell.id}: acc_pmi needs the choices' unconditional scores")
+        predicted = choice.acc_pmi(prompt, scores, unconditional)
+    else:
+        predicted = _CHOOSERS[find_metric(use.metric).name](prompt, scores)
+    return Outcome(
+        cell=prompt.cell,
+        document=prompt.document,
+        metric=use.name,
+        value=float(predicted == prompt.gold),
+        answer=prompt.choices[predicted],
+        predicted=predicted,
+        gold=prompt.gold,
+        group=prompt.group,
+    )
+
+
+def _judge_text(task: Task, prompt: Prompt, response: Text) -> list[Outcome]:
+    # Letters are offered as choices, where a generation prompt has any; else four is the rule.
+    count = len(prompt.choices) if prompt.choices else 4
+    answers: list[str | None] = [
+        filters.apply(filter_use.steps, response.text, prompt.language, count)
+        for filter_use in task.filters
+    ] or [response.text]
+    return [
+        Outcome(
+            cell=prompt.cell,
+            document=prompt.document,
+            metric=name,
+            value=_value(use.metric, use.options, answer, prompt.references),
+            answer=answer,
+            group=prompt.group,
+        )
+        for use in task.metrics
+        for name, answer in zip(_reported(task, use), answers, strict=True)
+    ]
+
+
+def _value(
+    metric: str, options: Mapping[str, Any], answer: str | None, references: tuple[str, ...]
+) -> float:
+    if metric == "format_failure":
+        return format_failure(answer)
+    if metric == "exact_match":
+        return exact_match(answer, references, **options)
+    if answer is None:
+        return 0.0
+    if metric == "japanese_exact_match":
+        return japanese_exact_match(answer, references)
+    if metric == "japanese_f1":
+        return japanese_f1(answer, references)
+    raise TaskError(f"metric {metric!r} cannot judge generated text")
+
+
+def _unscored(prompt: Prompt, name: str) -> Outcome:
+    return Outcome(
+        cell=prompt.cell,
+        document=prompt.document,
+        metric=name,
+        value=None,
+        gold=prompt.gold,
+        group=prompt.group,
+    )

@@ -1,0 +1,70 @@
+"""The metrics by name, and what is to know about each before a model loads.
+
+Knows names, kinds and aggregations; computes nothing and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Literal
+
+from tenbin.errors import TaskError
+from tenbin.records import Kind
+
+Aggregation = Literal["mean", "balanced_acc", "mcc", "macro_f1"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a metric is, apart from its arithmetic."""
+
+    name: str
+    kind: Kind
+    """The kind of task it judges."""
+    aggregation: Aggregation
+    """How the values of documents become one number."""
+    higher_is_better: bool
+    needs_unconditional: bool
+    """Whether choices must also be scored without their prompt."""
+    description: str
+
+
+def _choice(
+    name: str, description: str, aggregation: Aggregation = "mean", unconditional: bool = False
+) -> Metric:
+    return Metric(name, "choice", aggregation, True, unconditional, description)
+
+
+def _generate(name: str, description: str, higher_is_better: bool = True) -> Metric:
+    return Metric(name, "generate", "mean", higher_is_better, False, description)
+
+
+_ALL = (
+    _choice("acc", "share of documents whose most likely choice is the right one"),
+    _choice("acc_norm", "acc with log-likelihood per character of the choice"),
+    _choice("acc_norm_bytes", "acc with log-likelihood per UTF-8 byte of the choice"),
+    _choice("acc_norm_tokens", "acc with log-likelihood per token of the choice"),
+    _choice("acc_pmi", "acc by how much the prompt raises a choice's likelihood", "mean", True),
+    _choice("balanced_acc", "mean recall over the gold classes", "balanced_acc"),
+    _choice("mcc", "Matthews correlation of gold and predicted classes", "mcc"),
+    _choice("macro_f1", "mean F1 over classes", "macro_f1"),
+    _generate("japanese_exact_match", "percent equal to a reference after normalisation"),
+    _generate("japanese_f1", "bag-of-words F1 with a reference, in percent"),
+    _generate("exact_match", "share of answers equal to a reference"),
+    _generate("format_failure", "share of answers from which nothing could be read", False),
+)
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+
+
+def find_metric(name: str) -> Metric:
+    """Look a metric up.
+
+    Raises:
+        TaskError: There is none of that name; the hint gives the closest ones.
+    """
+    if name in METRICS:
+        return METRICS[name]
+    close = difflib.get_close_matches(name, METRICS, n=3) or list(METRICS)
+    raise TaskError(f"unknown metric {name!r}", f"did you mean {', '.join(close)}?")

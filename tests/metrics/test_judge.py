@@ -1,0 +1,110 @@
+"""From responses to outcomes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from tenbin.errors import TaskError
+from tenbin.metrics.judge import judge, metric_names
+from tenbin.metrics.registry import METRICS, find_metric
+from tenbin.records import Failure, FilterUse, MetricUse, Text
+
+from .samples import make_choice_prompt, make_prompt, make_scores, make_task
+
+LETTERS = (
+    FilterUse("strict-match", (("choice_letter_strict", {}), ("take_first", {}))),
+    FilterUse("flexible-extract", (("choice_letter_flexible", {}),)),
+)
+CHOICE_METRICS = [name for name, metric in METRICS.items() if metric.kind == "choice"]
+
+
+def test_choice_outcomes() -> None:
+    task = make_task("choice", CHOICE_METRICS)
+    prompt = make_choice_prompt("yes", "no", gold=1)
+    outcomes = judge(task, prompt, make_scores(-3, -1), make_scores(-1, -1))
+    assert [outcome.metric for outcome in outcomes] == CHOICE_METRICS
+    assert {outcome.value for outcome in outcomes} == {1.0}
+    assert {(o.answer, o.predicted, o.gold, o.group) for o in outcomes} == {("no", 1, 1, "g")}
+
+
+def test_generation_outcomes_by_filter() -> None:
+    task = make_task("generate", ["exact_match", "format_failure"], LETTERS)
+    prompt = make_prompt(references=("B",))
+    outcomes = judge(task, prompt, Text("The answer is B.", "stop", 5))
+    assert [(o.metric, o.value, o.answer) for o in outcomes] == [
+        ("exact_match,strict-match", 0.0, None),
+        ("exact_match,flexible-extract", 1.0, "B"),
+        ("format_failure,strict-match", 1.0, None),
+        ("format_failure,flexible-extract", 0.0, "B"),
+    ]
+    assert [name for name, _ in metric_names(task)] == [o.metric for o in outcomes]
+
+
+def test_generation_without_filters_judges_the_text() -> None:
+    task = make_task("generate", ["japanese_exact_match", "japanese_f1", "exact_match"])
+    prompt = make_prompt(references=("東京", "東京都"))
+    outcomes = judge(task, prompt, Text("東京都😀", "stop", 2))
+    assert [(o.metric, o.value) for o in outcomes] == [
+        ("japanese_exact_match", 100.0),
+        ("japanese_f1", 100.0),
+        ("exact_match", 0.0),
+    ]
+    assert outcomes[0].answer == "東京都😀"
+
+
+def test_unread_answers_are_zero_and_failed_ones_are_none() -> None:
+    filters = (FilterUse("number", (("regex", {"regex_pattern": r"(\d+)"}),)),)
+    task = make_task("generate", ["japanese_f1", "format_failure"], filters)
+    prompt = make_prompt(references=("1",))
+    assert [o.value for o in judge(task, prompt, Text("?", "end", 1))] == [0.0, 1.0]
+    failed = judge(task, prompt, Failure("timeout", "no answer"))
+    assert [(o.metric, o.value) for o in failed] == [
+        ("japanese_f1,number", None),
+        ("format_failure,number", None),
+    ]
+
+
+def test_a_failed_prior_spoils_only_what_needs_it() -> None:
+    task = make_task("choice", ["acc", "acc_pmi"])
+    prompt = make_choice_prompt("a", "b")
+    outcomes = judge(task, prompt, make_scores(-1, -2), Failure("timeout", "no answer"))
+    assert [o.value for o in outcomes] == [1.0, None]
+    with pytest.raises(TaskError, match="unconditional"):
+        judge(task, prompt, make_scores(-1, -2))
+
+
+def test_mistakes_are_refused_early() -> None:
+    with pytest.raises(TaskError, match="judges generate tasks"):
+        metric_names(make_task("choice", ["exact_match"]))
+    with pytest.raises(TaskError, match="unknown filter"):
+        metric_names(make_task("generate", ["exact_match"], (FilterUse("x", (("nope", {}),)),)))
+    task = make_task("generate", ["exact_match"])
+    wrong = replace(task, metrics=(MetricUse("exact_match", "em", {"ignore_kase": True}),))
+    with pytest.raises(TaskError, match="ignore_kase"):
+        metric_names(wrong)
+    with pytest.raises(TaskError, match="cannot be judged"):
+        judge(task, make_prompt(), make_scores(-1))
+
+
+def test_unknown_metric_names_its_neighbours() -> None:
+    with pytest.raises(TaskError) as caught:
+        find_metric("acc_nrom")
+    assert "acc_norm" in caught.value.hint
+
+
+def test_the_registry_is_light() -> None:
+    heavy = ["numpy", "scipy", "fugashi", "neologdn", "emoji", "torch", "yaml"]
+    code = f"import sys, tenbin.metrics.registry; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_judging_loads_the_tokenizer_only_when_used() -> None:
+    heavy = ["numpy", "scipy", "fugashi", "neologdn", "emoji"]
+    code = f"import sys, tenbin.metrics.judge; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
