@@ -1,0 +1,219 @@
+"""Scores with errors, groups and paired comparisons."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tenbin.errors import ResultError
+from tenbin.records import Cell, Outcome, ScoreRow
+from tenbin.statistics import confusion
+from tenbin.statistics.comparison import compare
+from tenbin.statistics.errors import summarise
+from tenbin.statistics.groups import combine, weighted_mean
+
+CELL = Cell("sample", "1.0", "default", 0, 42)
+ORACLE: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[1] / "golden" / "confusion_oracle.json").read_text(encoding="utf-8")
+)["cases"]
+AGGREGATIONS = ("balanced_acc", "mcc", "macro_f1")
+
+
+def make_outcomes(values: list[float | None]) -> list[Outcome]:
+    return [Outcome(CELL, str(place), "m", value) for place, value in enumerate(values)]
+
+
+def classified(gold: list[int], predicted: list[int]) -> list[Outcome]:
+    return [
+        Outcome(CELL, str(place), "m", float(a == b), None, b, a)
+        for place, (a, b) in enumerate(zip(gold, predicted, strict=True))
+    ]
+
+
+def count(gold: list[int], predicted: list[int]) -> Any:
+    classes = max(*gold, *predicted) + 1
+    counts = np.zeros((classes, classes), dtype=int)
+    np.add.at(counts, (gold, predicted), 1)
+    return counts
+
+
+@pytest.mark.parametrize("case", ORACLE, ids=range(len(ORACLE)))
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_confusion_scores_equal_scikit_learn(case: dict[str, Any], name: str) -> None:
+    counts = count(case["gold"], case["predicted"])
+    assert getattr(confusion, name)(counts) == pytest.approx(case[name], abs=1e-12)
+    row = summarise("m", name, classified(case["gold"], case["predicted"]), 1, "x")
+    assert row.value == pytest.approx(case[name], abs=1e-12)
+    # A class that occurs nowhere changes nothing.
+    padded = np.pad(counts, (0, 2))
+    assert getattr(confusion, name)(padded) == pytest.approx(case[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_confusion_scores_are_vectorised(name: str) -> None:
+    stack = np.random.default_rng(0).integers(0, 9, size=(4, 3, 3, 3))
+    together = getattr(confusion, name)(stack)
+    assert together.shape == (4, 3)
+    for place in np.ndindex(4, 3):
+        assert together[place] == pytest.approx(float(getattr(confusion, name)(stack[place])))
+    assert getattr(confusion, name)(np.zeros((2, 2))) == 0
+
+
+_PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)
+
+
+@settings(max_examples=60)
+@given(_PAIRS, st.permutations(range(4)), st.randoms(use_true_random=False))
+def test_confusion_properties(
+    pairs: list[tuple[int, int]], renamed: list[int], shuffler: random.Random
+) -> None:
+    gold, predicted = [a for a, _ in pairs], [b for _, b in pairs]
+    outcomes = classified(gold, predicted)
+    shuffled = shuffler.sample(outcomes, len(outcomes))
+    for name in AGGREGATIONS:
+        row = summarise("m", name, outcomes, 3, "x")
+        assert row == summarise("m", name, shuffled, 3, "x")
+        assert row.value is not None
+        assert (-1 if name == "mcc" else 0) - 1e-9 <= row.value <= 1 + 1e-9
+        relabelled = classified([renamed[a] for a in gold], [renamed[b] for b in predicted])
+        assert summarise("m", name, relabelled, 3, "x").value == pytest.approx(row.value)
+
+
+def test_mean_by_hand() -> None:
+    row = summarise("acc", "mean", make_outcomes([1.0, 0.0, 1.0, 1.0, None]), 0, "x")
+    # Mean 3/4; variance (3·(1/4)² + (3/4)²)/3 = 1/4; error sqrt(1/4/4) = 1/4.
+    assert row == ScoreRow("x", "acc", 0.75, 0.25, 4, 1, True, "analytic")
+
+
+def test_mean_of_one_and_of_none() -> None:
+    one = summarise("acc", "mean", make_outcomes([1.0]), 0, "x", False)
+    assert (one.value, one.stderr, one.n, one.higher_is_better) == (1.0, None, 1, False)
+    none = summarise("mcc", "mcc", make_outcomes([None, None]), 0, "x")
+    assert (none.value, none.stderr, none.n, none.failed) == (None, None, 0, 2)
+    assert summarise("mcc", "mcc", classified([0], [0]), 0, "x").stderr is None
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30), st.randoms(use_true_random=False))
+def test_mean_agrees_with_numpy_in_any_order(values: list[float], shuffler: random.Random) -> None:
+    row = summarise("m", "mean", make_outcomes(list(values)), 0, "x")
+    assert row.value == pytest.approx(np.mean(values), abs=1e-9)
+    assert row.stderr == pytest.approx(np.std(values, ddof=1) / math.sqrt(len(values)), abs=1e-9)
+    shuffled = shuffler.sample(values, len(values))
+    assert summarise("m", "mean", make_outcomes(list(shuffled)), 0, "x") == row
+
+
+def test_bootstrap_agrees_with_the_analytic_error() -> None:
+    # With one gold class the balanced accuracy is a plain mean.
+    predicted = [0] * 140 + [1] * 60
+    outcomes = classified([0] * 200, predicted)
+    row = summarise("b", "balanced_acc", outcomes, 7, "x")
+    plain = summarise("a", "mean", outcomes, 7, "x")
+    assert row.value == plain.value == 0.7
+    assert row.stderr == pytest.approx(plain.stderr, rel=0.08)
+    assert row.stderr_method == "bootstrap"
+
+
+def test_bootstrap_repeats_and_heeds_the_seed() -> None:
+    outcomes = classified([0, 1, 2, 0, 1, 2, 0, 1], [0, 1, 1, 0, 2, 2, 1, 1])
+    first = summarise("m", "mcc", outcomes, 1, "x")
+    assert first == summarise("m", "mcc", outcomes[::-1], 1, "x")
+    assert first.stderr != summarise("m", "mcc", outcomes, 2, "x").stderr
+
+
+def test_wrong_outcomes_are_refused() -> None:
+    with pytest.raises(ResultError, match="no class"):
+        summarise("m", "mcc", make_outcomes([1.0]), 0, "x")
+    with pytest.raises(ResultError, match="unknown aggregation"):
+        summarise("m", "median", [], 0, "x")
+
+
+def make_row(value: float | None, stderr: float | None, n: int, metric: str = "acc") -> ScoreRow:
+    return ScoreRow("t", metric, value, stderr, n, 1, True, "analytic")
+
+
+def test_group_by_hand() -> None:
+    # (100·0.5 + 300·0.7)/400 = 0.65; sqrt((100·0.04)² + (300·0.01)²)/400 = 5/400.
+    row = weighted_mean("g", [make_row(0.5, 0.04, 100), make_row(0.7, 0.01, 300)])
+    assert row.value == pytest.approx(0.65)
+    assert row.stderr == pytest.approx(0.0125)
+    assert (row.id, row.metric, row.n, row.failed) == ("g", "acc", 400, 2)
+
+
+def test_group_of_equal_members_has_the_pooled_error() -> None:
+    values: list[float | None] = [1.0, 0.0] * 50
+    whole = summarise("acc", "mean", make_outcomes(values * 2), 0, "x")
+    half = summarise("acc", "mean", make_outcomes(values), 0, "x")
+    assert weighted_mean("g", [half, half]).stderr == pytest.approx(whole.stderr, rel=0.01)
+
+
+def test_group_edges() -> None:
+    empty = make_row(None, None, 0)
+    row = weighted_mean("g", [make_row(0.5, 0.1, 10), empty])
+    assert (row.value, row.stderr, row.n, row.failed) == (0.5, 0.1, 10, 2)
+    assert weighted_mean("g", [empty]).value is None
+    assert weighted_mean("g", [make_row(1.0, None, 1), make_row(0.5, 0.1, 9)]).stderr is None
+    with pytest.raises(ResultError):
+        weighted_mean("g", [make_row(1.0, 0.1, 5), make_row(1.0, 0.1, 5, "mcc")])
+
+
+def test_combine_takes_the_metrics_all_members_have() -> None:
+    rows = combine(
+        "g",
+        [
+            [make_row(0.5, 0.1, 10), make_row(0.1, 0.1, 10, "mcc")],
+            [make_row(0.2, 0.1, 10, "other"), make_row(0.7, 0.1, 10)],
+        ],
+    )
+    assert [row.metric for row in rows] == ["acc"]
+    assert combine("g", []) == []
+
+
+def test_mcnemar_by_hand() -> None:
+    first = make_outcomes([1, 1, 1, 1, 1, 0, 1, None])
+    second = make_outcomes([0, 0, 0, 0, 0, 1, 1, 1])
+    result = compare(first, second)
+    assert (result.wins, result.losses, result.ties, result.n) == (5, 1, 1, 7)
+    assert result.difference == pytest.approx(4 / 7)
+    # P(at most 1 or at least 5 of 6 fair coins) = 2·(1 + 6)/64.
+    assert result.p_value == pytest.approx(14 / 64)
+
+
+def test_paired_t_agrees_with_scipy() -> None:
+    generator = np.random.default_rng(5)
+    first, second = generator.normal(50, 9, 40), generator.normal(48, 9, 40)
+    result = compare(make_outcomes(first.tolist()), make_outcomes(second.tolist()))
+    assert result.p_value == pytest.approx(stats.ttest_rel(first, second).pvalue)
+    assert result.stderr == pytest.approx(np.std(first - second, ddof=1) / math.sqrt(40))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
+def test_comparison_is_antisymmetric(pairs: list[tuple[bool, bool]]) -> None:
+    first = make_outcomes([float(a) for a, _ in pairs])
+    second = make_outcomes([float(b) for _, b in pairs])
+    one, other = compare(first, second), compare(second[::-1], first)
+    assert one.difference == pytest.approx(-other.difference)
+    assert (one.wins, one.losses) == (other.losses, other.wins)
+    assert one.p_value == pytest.approx(other.p_value)
+    assert one.p_value is not None
+    assert 0 < one.p_value <= 1 + 1e-12
+
+
+def test_comparison_edges() -> None:
+    assert compare(make_outcomes([0.5]), make_outcomes([0.2])).p_value is None
+    assert compare(make_outcomes([0.5, 0.5]), make_outcomes([0.5, 0.5])).p_value == 1.0
+    assert compare(make_outcomes([100, 0]), make_outcomes([100, 0])).p_value == 1.0
+    with pytest.raises(ResultError, match="share no scored document"):
+        compare(make_outcomes([None]), make_outcomes([1.0]))
+    with pytest.raises(ResultError, match="share no scored document"):
+        compare([], [])
+    with pytest.raises(ResultError, match="twice"):
+        compare(make_outcomes([1.0]) * 2, make_outcomes([1.0]))
