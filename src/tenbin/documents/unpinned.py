@@ -121,9 +121,8 @@ def _glob(base: Path, pattern: str) -> list[Path]:
     path = base / Path(pattern).expanduser()
     if path.is_file():
         return [path]
-    if "*" not in pattern or (path.is_absolute() and not path.parent.is_dir()):
-        return []
-    return sorted(match for match in path.parent.glob(path.name) if match.is_file())
+    root = Path(path.anchor)
+    return sorted(match for match in root.glob(str(path.relative_to(root))) if match.is_file())
 
 
 def _folder_files(dataset: Dataset, split: str, bases: Sequence[Path]) -> list[Path]:
