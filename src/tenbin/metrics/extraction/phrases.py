@@ -47,8 +47,9 @@ LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ"
 
 _ARABIC = "\u0621-\u064a"
 _WORD = LATIN + _ARABIC
-# A few words of one sentence, naming no other choice on the way.
-_WILD = rf"(?:(?![A-H](?![{LATIN}]))[^{SENTENCE_END}]){{0,60}}?"
+# A few words, naming no other choice on the way: of one sentence, or of one clause.
+_WITHIN_SENTENCE = rf"(?:(?![A-H](?![{LATIN}]))[^{SENTENCE_END}]){{0,60}}?"
+_WITHIN_CLAUSE = rf"(?:(?![A-H](?![{LATIN}]))[^{SENTENCE_END},;、،؛]){{0,60}}?"
 # Arabic is written with and without hamza and with either final letter.
 _ARABIC_VARIANTS = {**dict.fromkeys("اأإآ", "[اأإآ]"), "ة": "[ةه]", "ى": "[ىي]"}
 
@@ -119,7 +120,12 @@ def load_phrases() -> Phrases:
     literals = [load_literals(language) for language in LANGUAGES]
     return Phrases(
         **{
-            key: _alternation(phrase for language in literals for phrase in language[key])
+            key: _alternation(
+                (phrase for language in literals for phrase in language[key]),
+                # "The answer, I think, is B" crosses commas; "B is right, the others are wrong"
+                # must not be read as "B is … wrong".
+                _WITHIN_SENTENCE if key == "announcements" else _WITHIN_CLAUSE,
+            )
             for key in KEYS
             if key != "letters"
         }
@@ -132,14 +138,14 @@ def native_letters(language: str) -> tuple[str, ...]:
     return load_literals(language)["letters"] if language in LANGUAGES else ()
 
 
-def _alternation(phrases: Iterable[str]) -> str:
+def _alternation(phrases: Iterable[str], wildcard: str) -> str:
     # Longest first, so that a phrase is not cut short by another that begins it.
     ordered = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
-    return "(?:" + "|".join(_phrase_pattern(phrase) for phrase in ordered) + ")"
+    return "(?:" + "|".join(_phrase_pattern(phrase, wildcard) for phrase in ordered) + ")"
 
 
-def _phrase_pattern(phrase: str) -> str:
-    return _WILD.join(_part_pattern(part.strip()) for part in phrase.split("…"))
+def _phrase_pattern(phrase: str, wildcard: str) -> str:
+    return wildcard.join(_part_pattern(part.strip()) for part in phrase.split("…"))
 
 
 def _part_pattern(part: str) -> str:

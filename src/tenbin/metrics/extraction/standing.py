@@ -59,7 +59,7 @@ def _compile() -> _Patterns:
     option_text = rf"(?:[.:)]\s*[^{SENTENCE_END}A-H]{{0,80}}?)?"
     mark = rf"[{CLOSERS}]*(?:[.:–—-]|=>|→)[{SPACE}]*"
     mark_end = r"\s*(?:$|[.,。、;!:\n–—(-])"
-    lists = rf"[\s,、]*(?:{phrases.connectors}|[/・&+])[\s,]*|\s*(?P<comma>[,;،])\s*|\s*、\s*"
+    lists = rf"[\s,、]*(?:{phrases.connectors}|[/・&+])[\s,]*|\s*(?P<comma>[,،])\s*|\s*、\s*"
 
     def pattern(source: str) -> re.Pattern[str]:
         return re.compile(source, re.IGNORECASE)
@@ -121,9 +121,9 @@ def is_announced(text: str, mention: Mention) -> bool:
 def join_lists(text: str, mentions: list[Mention]) -> list[Mention]:
     """Join letters that are listed together (A, B and C) into one mention."""
     joined: list[Mention] = []
-    for mention in mentions:
+    for place, mention in enumerate(mentions):
         previous = joined[-1] if joined else None
-        if previous and _are_listed(text, previous, mention):
+        if previous and _are_listed(text, previous, mentions[place:]):
             letters = previous.letters + mention.letters
             joined[-1] = Mention(letters, previous.start, mention.end)
         else:
@@ -131,16 +131,22 @@ def join_lists(text: str, mentions: list[Mention]) -> list[Mention]:
     return joined
 
 
-def _are_listed(text: str, first: Mention, second: Mention) -> bool:
+def _are_listed(text: str, first: Mention, rest: list[Mention]) -> bool:
     patterns = _compile()
-    joint = patterns.joined.fullmatch(text, first.end, second.start)
+    joint = patterns.joined.fullmatch(text, first.end, rest[0].start)
     if joint is None or patterns.announced.search(joint[0]):
         return False
     if joint["comma"] is None or len(first.letters) > 1:
         return True
-    # "The answer is A, B is wrong": a comma alone does not tie an answer to the next sentence.
+    # "The answer is A, B and C are wrong": a comma alone does not tie an answer to what is said
+    # of the others, so look at the words after the last of them.
+    end = rest[0].end
+    for mention in rest[1:]:
+        if not patterns.joined.fullmatch(text, end, mention.start):
+            break
+        end = mention.end
     before = text[max(0, first.start - _WINDOW) : first.start]
-    after = text[second.end : second.end + _WINDOW]
+    after = text[end : end + _WINDOW]
     predicates = (patterns.denied_after, patterns.confirmed, patterns.approved, patterns.discussed)
     settled = is_announced(text, first) or patterns.denied_before.search(before)
     return not (settled and any(predicate.match(after) for predicate in predicates))
