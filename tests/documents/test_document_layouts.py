@@ -192,32 +192,6 @@ def test_git_blob_id_is_that_of_git():
     assert git_blob_id(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"
 
 
-def test_mlogiqa_rows_in_their_own_order_get_their_items_back(tmp_path, monkeypatch):
-    from tenbin.documents.alignment import align_documents
-    from tenbin.documents.pinned import ItemOrder, PinnedSet
-    from tenbin.records import Document
-
-    golds = hashlib.sha256(b"0321").hexdigest()[:16]
-    pinned = PinnedSet("m", "M", "mlogiqa", "", "", {}, items=(ItemOrder(golds, (1,)),))
-    rows = [
-        Document(f"row-{n}", {"label": label}, f"row-{n}", "")
-        for n, label in enumerate([0, 3, 2, 1])
-    ]
-    aligned, notices = align_documents(pinned, "ko", rows, 4)
-    assert [(document.id, document.fields["label"]) for document in aligned] == [
-        ("row-0", 0),
-        ("row-1", 1),
-        ("row-2", 3),
-        ("row-3", 2),
-    ]
-    assert all(document.group == document.id for document in aligned)
-    assert "own row order" in notices[0]
-    unknown, notices = align_documents(pinned, "ko", rows[::-1], 4)
-    assert unknown == rows[::-1] and notices == []  # ids are not row numbers
-    swapped = [Document(f"row-{n}", {"label": 0}, None, "") for n in range(4)]
-    assert "no known order" in align_documents(pinned, "ko", swapped, 4)[1][0]
-
-
 def test_descriptions_come_from_the_catalog_alone():
     described = describe_dataset(Dataset("jglue/jsquad"))
     assert described.title == "JSQuAD"

@@ -91,15 +91,16 @@ class TestRealData:
         assert old.keys() == new.keys()
         assert sum(old[key] != new[key] for key in old) == 29
 
-    def test_mlogiqa_items_agree_over_languages(self):
+    def test_mlogiqa_rows_stay_in_file_order(self):
         golds = {
-            language: [
-                (d.id, d.group, d.fields["label"])
-                for d in real("mlogiqa", "test", language).documents
-            ]
+            language: [d.fields["label"] for d in real("mlogiqa", "test", language).documents]
             for language in ("en", "ko", "zh")
         }
-        assert golds["ko"] == golds["en"] == golds["zh"]
+        assert golds["en"] == golds["zh"]
+        # The Korean copy has four rows at its end: which item a row is, its number does not tell.
+        moved = [19, 27, 33, 40]
+        order = [n for n in range(80) if n not in moved] + moved
+        assert golds["ko"] == [golds["en"][n] for n in order] != golds["en"]
 
     def test_jsquad_groups_are_paragraphs(self):
         documents = real("jglue/jsquad", "validation").documents

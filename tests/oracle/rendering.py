@@ -62,7 +62,10 @@ def fill(text: str, values: dict[str, str]) -> str:
 def values_of(task: str, row: Row, reference: Reference, version: str) -> dict[str, str]:
     values = {"SYSTEM_PROMPT": SYSTEM_PROMPT}
     if task == "jcommonsenseqa":
-        values |= {"question": row["question"], **{f"choice{i}": row[f"choice{i}"] for i in range(5)}}
+        values |= {
+            "question": row["question"],
+            **{f"choice{i}": row[f"choice{i}"] for i in range(5)},
+        }
     elif task in ("jsquad", "jaquad"):
         context = row["context"].split("[SEP]")[-1].strip()
         values |= {"title": row["title"], "context": context, "question": row["question"]}

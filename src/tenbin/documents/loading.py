@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tenbin.documents.alignment import align_documents
 from tenbin.documents.choice import JGLUE_VERSIONS, DataChoice, Progress
 from tenbin.documents.locate import find_files
 from tenbin.documents.pinned import (
@@ -73,8 +72,6 @@ def load_documents(
     notices += id_notices
     if source != "sample_data":
         notices += _row_notices(pinned, wanted, len(documents), contents)
-        documents, order_notices = align_documents(pinned, dataset.config, documents, wanted.rows)
-        notices += order_notices
     return DocumentSet(tuple(documents), tuple(files), tuple(notices))
 
 

@@ -52,14 +52,6 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemOrder:
-    """A row order of a parallel set, recognised by its gold answers."""
-
-    golds: str
-    moved_to_end: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PinnedSet:
     """A data set of the catalog."""
 
@@ -71,7 +63,6 @@ class PinnedSet:
     versions: Mapping[str, Mapping[str, Split]]
     configs: tuple[str, ...] = ()
     withdrawn: str = ""
-    items: tuple[ItemOrder, ...] = ()
 
     def equal_splits(self, split: Split) -> tuple[Split, ...]:
         """Return `split`, then the splits of other versions that hold the very same files."""
@@ -185,10 +176,6 @@ def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
         },
         configs=tuple(entry.get("configs", ())),
         withdrawn=entry.get("withdrawn", ""),
-        items=tuple(
-            ItemOrder(order["golds"], tuple(order["moved_to_end"]))
-            for order in entry.get("items", ())
-        ),
     )
 
 
