@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from tenbin.backends.base import Backend, BackendSettings
+from tenbin.backends.base import Backend, BackendSettings, Tokenizer
 from tenbin.errors import BackendError, ConfigError
 
 
@@ -28,6 +28,7 @@ class Entry:
 
 
 _HF = Entry("tenbin.backends.hf.backend", "open_hf", "hf")
+_HF_TOKENIZER = Entry("tenbin.backends.hf.checkpoint", "open_tokenizer", "hf")
 
 BACKENDS = {
     "hf": _HF,
@@ -59,10 +60,23 @@ def open_backend(settings: BackendSettings) -> Backend:
             f"unknown model backend {settings.model!r}",
             f"{guess}known backends: {', '.join(sorted(BACKENDS))}",
         )
+    return cast(Backend, _open(entry, settings))
+
+
+def open_tokenizer(settings: BackendSettings) -> Tokenizer:
+    """Open the tokenizer of an hf model, or of a folder that holds nothing else.
+
+    Raises:
+        ConfigError: An argument is unknown.
+        BackendError: The tokenizer is not there, or a library it needs is missing.
+    """
+    return cast(Tokenizer, _open(_HF_TOKENIZER, settings))
+
+
+def _open(entry: Entry, settings: BackendSettings) -> object:
     try:
-        module = importlib.import_module(entry.module)
-        opener = cast(Callable[[BackendSettings], Backend], getattr(module, entry.function))
-        return opener(settings)
+        function = getattr(importlib.import_module(entry.module), entry.function)
+        return cast(Callable[[BackendSettings], object], function)(settings)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if not entry.extra or missing == "tenbin":

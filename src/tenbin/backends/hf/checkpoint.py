@@ -82,6 +82,25 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     )
 
 
+def open_tokenizer(settings: BackendSettings) -> HfTokenizer:
+    """The tokenizer alone, of a model or of a folder that holds no model.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The tokenizer is not there.
+    """
+    arguments = read_arguments(settings)
+    folder = Path(arguments.pretrained).expanduser()
+    if folder.is_dir() and not (folder / "config.json").is_file() and arguments.gguf_file is None:
+        inner, config = load_tokenizer(str(folder)), None
+    else:
+        source = _source(locate_model(arguments), arguments, settings.cache_dir)
+        config = load_config(source.name, **source.options)
+        inner, _ = _tokenizer(source, arguments)
+    window = arguments.max_length or window_of(config, inner)
+    return HfTokenizer(inner, window, arguments.add_bos_token)
+
+
 def _source(location: Location, arguments: HfArguments, cache_dir: str | None) -> _Source:
     if location.gguf is not None:
         digest = file_hash(location.gguf)

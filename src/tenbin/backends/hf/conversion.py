@@ -67,9 +67,11 @@ def converted_folder(gguf: Path, digest: str, cache_dir: str | None) -> Path:
         _publish(work, target)
     except BackendError:
         raise
-    except (OSError, ValueError, KeyError, NotImplementedError, ImportError) as error:
+    except Exception as error:
+        # Any kind: a damaged file breaks the reader wherever it happens to stand.
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise BackendError(
-            f"{gguf.name} cannot be read as a GGUF model: {str(error).splitlines()[0]}",
+            f"{gguf.name} cannot be read as a GGUF model: {reason}",
             "transformers reads only some GGUF architectures; use the original weights instead",
         ) from error
     finally:

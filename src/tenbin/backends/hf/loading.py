@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from tenbin.backends.hf.arguments import HfArguments
+from tenbin.backends.hf.memory import is_out_of_memory
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.errors import BackendError
 
@@ -96,7 +97,8 @@ def load_model(source: str, arguments: HfArguments, dtype: str, device: str, **o
                 model = _adapted(model, arguments)
             if "device_map" not in options:
                 model = model.to(device)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:
+        # Any kind: damaged files, shapes that do not fit and full memory each have their own.
         raise _refused(source, error) from error
     model.eval()
     return model.requires_grad_(False) if not _is_quantised(arguments) else model
@@ -133,4 +135,6 @@ def _refused(source: str, error: Exception) -> BackendError:
     hint = "check the model's files and the version of transformers"
     if "trust_remote_code" in str(error):
         hint = "the model brings its own code: read it, then add trust_remote_code=True"
+    elif is_out_of_memory(error):
+        hint = "give dtype=bfloat16, load_in_4bit=True, device_map=auto, or a larger device"
     return BackendError(f"the model at {source} cannot be loaded: {reason}", hint)

@@ -22,6 +22,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def release_memory(device: Any) -> None:
     """Give back what the allocator holds and nobody uses."""
+    if device.type == "cpu":
+        return
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()

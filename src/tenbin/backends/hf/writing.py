@@ -107,8 +107,11 @@ class Writing:
         text = self._decoder.text(self._tail, self._tokens)
         if self.finish == "stop":
             text = text[: self._decoder.first_stop(text)]
-        text = self._decoder.cleaned(text).rstrip(_BROKEN)
-        return Text(text, self.finish or "length", len(self._tokens), truncated)
+        else:
+            text = text.rstrip(_BROKEN)
+        return Text(
+            self._decoder.cleaned(text), self.finish or "length", len(self._tokens), truncated
+        )
 
     def _has_stop(self) -> bool:
         """Look at the newest tokens only; the whole text is decoded to be sure."""
