@@ -21,6 +21,9 @@ class Silence:
     def message(self, text: str) -> None:
         """Say nothing."""
 
+    def transfer(self, name: str, done: int, total: int | None) -> None:
+        """Say nothing."""
+
     def start(self, total: int, work: float) -> None:
         """Say nothing."""
 

@@ -20,6 +20,10 @@ class Listener(Protocol):
         """Something worth a line."""
         ...
 
+    def transfer(self, name: str, done: int, total: int | None) -> None:
+        """A file is being fetched: bytes so far, and in all where known."""
+        ...
+
     def start(self, total: int, work: float) -> None:
         """This many requests will be asked, of this much work together."""
         ...

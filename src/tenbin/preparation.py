@@ -11,7 +11,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tenbin.config import RunConfig, pair_numbers, system_prompt_from
-from tenbin.documents import DataChoice, DocumentSet, cache_directory, load_documents
+from tenbin.documents import (
+    DataChoice,
+    DocumentSet,
+    Progress,
+    cache_directory,
+    load_documents,
+)
 from tenbin.errors import ConfigError
 from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import find_metric
@@ -35,13 +41,15 @@ class Data:
     """The rows of every cell, each split read once."""
 
     choice: DataChoice
+    progress: Progress | None = None
+    """Told how downloads go on."""
     _sets: dict[tuple[str, str | None, str], DocumentSet] = field(default_factory=dict)
 
     def load(self, dataset: Dataset, split: str) -> DocumentSet:
         """The documents of a split."""
         key = (dataset.name, dataset.config, split)
         if key not in self._sets:
-            self._sets[key] = load_documents(dataset, split, self.choice)
+            self._sets[key] = load_documents(dataset, split, self.choice, self.progress)
         return self._sets[key]
 
     def for_cell(self, setup: CellSetup) -> tuple[DocumentSet, DocumentSet | None]:
@@ -162,9 +170,9 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
     )
 
 
-def load_data(config: RunConfig, setups: list[CellSetup]) -> Data:
+def load_data(config: RunConfig, setups: list[CellSetup], progress: Progress | None = None) -> Data:
     """Read and check every row the cells need."""
-    data = Data(data_choice(config))
+    data = Data(data_choice(config), progress)
     for setup in setups:
         data.for_cell(setup)
     return data

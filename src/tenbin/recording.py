@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenbin.version import __version__
 from tenbin.config import RunConfig
 from tenbin.planning.plan import content_key
 from tenbin.preparation import CellSetup, Data
@@ -23,6 +22,7 @@ from tenbin.results.document import (
     score_entries,
 )
 from tenbin.scoring import GroupScore, Judged, failure_reasons
+from tenbin.version import __version__
 
 
 def record(

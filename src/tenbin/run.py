@@ -74,7 +74,7 @@ def execute(
     started = time.time()
     stamp = datetime.now(timezone.utc)
     setups = choose_cells(config)
-    data = load_data(config, setups)
+    data = load_data(config, setups, listener.transfer)
     for notice in data.notices():
         listener.message(notice)
     folder = None

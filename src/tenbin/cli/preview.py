@@ -14,15 +14,17 @@ from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
 from tenbin.preparation import choose_cells, data_choice, load_data, prompt_settings, prompts_of
 from tenbin.records import Prompt
+from tenbin.report.progress import open_progress
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print every prompt asked for."""
     config = config_from(options, "format", "tokenizer", "max_length")
     setups = choose_cells(config)
-    data = load_data(config, setups)
+    listener = open_progress()
+    data = load_data(config, setups, listener.transfer)
     for notice in data.notices():
-        print(f"tenbin: {notice}", file=sys.stderr)
+        listener.message(notice)
     tokenizer = _open_tokenizer(options, config)
     settings = prompt_settings(config)
     for setup in setups:

@@ -3,7 +3,7 @@
 This stage knows data sets and files. It knows nothing of tasks, prompts or models.
 """
 
-from tenbin.documents.choice import DataChoice, cache_directory
+from tenbin.documents.choice import DataChoice, Progress, cache_directory
 from tenbin.documents.loading import DocumentSet, load_documents
 from tenbin.documents.pinned import DatasetDescription, describe_dataset
 
@@ -11,6 +11,7 @@ __all__ = [
     "DataChoice",
     "DatasetDescription",
     "DocumentSet",
+    "Progress",
     "cache_directory",
     "describe_dataset",
     "load_documents",

@@ -26,6 +26,13 @@ class LineProgress:
         """A line of its own."""
         print(f"tenbin: {text}", file=sys.stderr, flush=True)
 
+    def transfer(self, name: str, done: int, total: int | None) -> None:
+        """Speak when the last line is long ago, and at the end."""
+        now = time.monotonic()
+        if done == total or now - self._spoken >= _SECONDS_BETWEEN_LINES:
+            self._spoken = now
+            self.message(f"fetching {name}: {_size(done, total)}")
+
     def start(self, total: int, work: float) -> None:
         """Asking begins; the model's weights come first."""
         self._total, self._work = total, work
@@ -65,6 +72,11 @@ class BarProgress:
     def message(self, text: str) -> None:
         """A line above the bar."""
         self._console.print(f"[dim]tenbin:[/dim] {_plain(text)}", highlight=False)
+
+    def transfer(self, name: str, done: int, total: int | None) -> None:
+        """One line that is drawn over; it stays when the file is complete."""
+        end = "\n" if done == total else "\r"
+        self._console.print(f"fetching {_plain(name)}: {_size(done, total)}", end=end)
 
     def start(self, total: int, work: float) -> None:
         """Draw the bar."""
@@ -110,6 +122,11 @@ class BarProgress:
 
 def _seconds_left(elapsed: float, worked: float, work: float) -> float:
     return elapsed * (work - worked) / worked if worked else 0.0
+
+
+def _size(done: int, total: int | None) -> str:
+    shown = f"{done / 1e6:.1f}"
+    return f"{shown} of {total / 1e6:.1f} MB" if total is not None else f"{shown} MB"
 
 
 def _clock(seconds: float) -> str:
