@@ -12,7 +12,8 @@ from tests.backends.tiny import CONFIGS, make_model, make_tokenizer
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.registry import open_backend
 
-torch.set_num_threads(2)
+# One thread: two that wait for each other on a busy machine are many times slower.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
