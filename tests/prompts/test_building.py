@@ -52,11 +52,11 @@ def test_parts_are_joined_without_anything_between(task: Task) -> None:
     examples = [next(d for d in POOL if d.id == id) for id in prompt.examples]
     text = "ユーザー: 質問：{}<NL>選択肢：<NL>- あ<NL>- い<NL>- う<NL>- え<NL>- お<NL>システム: "
     shown = [
-        text.format(e.fields["question"]) + e.fields["choices"][e.fields["label"]]
-        for e in examples
+        text.format(e.fields["question"]) + e.fields["choices"][e.fields["label"]] for e in examples
     ]
     assert prompt.text == (
-        "ユーザー: 与えられた選択肢の中から、最適な答えを選んでください。<NL>システム: 分かりました。<NL>"
+        "ユーザー: 与えられた選択肢の中から、最適な答えを選んでください。<NL>"
+        "システム: 分かりました。<NL>"
         + "<NL>".join([*shown, text.format("質問v0？")])
     )
     assert prompt.continuations == prompt.choices == ("あ", "い", "う", "え", "お")
@@ -126,8 +126,13 @@ def test_chat_format(task: Task) -> None:
     assert prompt.text.startswith(f"<system>{description}</system><user>### 指示:")
     assert prompt.text.endswith("### 応答:\n</user><assistant>")
     turns = build(
-        task, "0.3", shots=1, tokenizer=tokenizer, apply_chat_template=True,
-        fewshot_as_multiturn=True, system_instruction="短く。",
+        task,
+        "0.3",
+        shots=1,
+        tokenizer=tokenizer,
+        apply_chat_template=True,
+        fewshot_as_multiturn=True,
+        system_instruction="短く。",
     )[0]
     assert turns.text.startswith(f"<system>短く。\n\n{description}</system><user>")
     assert turns.text.count("<user>") == 2 and turns.text.count("</assistant>") == 1
@@ -164,7 +169,7 @@ def test_bad_rows_are_named(task: Task) -> None:
 
 def test_templates_are_sandboxed(task: Task) -> None:
     evil = replace(task.templates["0.1"], text="{{ question.__class__.__mro__ }}")
-    with pytest.raises(TaskError, match="could not be rendered|not there"):
+    with pytest.raises(TaskError, match=r"could not be rendered|not there"):
         build(replace(task, templates={"0.1": evil}), "0.1")
 
 

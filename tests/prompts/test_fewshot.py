@@ -14,7 +14,9 @@ from tenbin.tasks.registry import load_registry
 
 def documents(count: int, prefix: str = "t") -> list[Document]:
     return [
-        Document(f"{prefix}{i}", {"question": f"{prefix} question {i}", "label": i % 3}, None, "x:1")
+        Document(
+            f"{prefix}{i}", {"question": f"{prefix} question {i}", "label": i % 3}, None, "x:1"
+        )
         for i in range(count)
     ]
 
@@ -85,7 +87,7 @@ def test_stratified_by_label(stratified: Task) -> None:
 
 
 def test_too_few_examples_is_an_error_that_counts_them(task: Task) -> None:
-    with pytest.raises(ConfigError, match="5 examples were asked for.*can give 4"):
+    with pytest.raises(ConfigError, match=r"5 examples were asked for.*can give 4"):
         draws(task, documents(4), documents(1, "v"), shots=5)
     shared = load_registry().newest("mlogiqa_mcq_ja")
     assert shared.fewshot == FewshotPlan("test")

@@ -132,9 +132,7 @@ def test_a_plain_lm_eval_file_is_a_task_with_one_template(tmp_path: Path) -> Non
         ("x: [\n", ["not valid YAML"]),
     ],
 )
-def test_a_malformed_file_is_refused_by_key(
-    tmp_path: Path, change: str, words: list[str]
-) -> None:
+def test_a_malformed_file_is_refused_by_key(tmp_path: Path, change: str, words: list[str]) -> None:
     path = tmp_path / "my_quiz.yaml"
     keys = change.partition(":")[0]
     kept = "".join(line for line in PLAIN.splitlines(True) if not line.startswith(f"{keys}:"))

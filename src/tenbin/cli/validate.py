@@ -42,7 +42,10 @@ def execute(options: argparse.Namespace) -> int:
         )
         for finding in checked.findings:
             style = "red" if finding.severity == "error" else "yellow"
-            console.print(Text(f"  {finding.severity}: {finding.where}: {finding.message}", style))
+            console.print(
+                Text(f"  {finding.severity}: {finding.where}: {finding.message}", style),
+                soft_wrap=True,
+            )
     return 1 if errors else 0
 
 

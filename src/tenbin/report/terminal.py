@@ -19,9 +19,11 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
         console.print(_group_table(document))
     for cell, reasons in document["failures"].items():
         for reason, count in reasons.items():
-            console.print(Text(f"failed: {cell}: {count:,} × {reason}", style="red"))
+            console.print(
+                Text(f"failed: {cell}: {count:,} × {reason}", style="red"), soft_wrap=True
+            )
     for warning in document["warnings"]:
-        console.print(Text(f"note: {warning}", style="yellow"))
+        console.print(Text(f"note: {warning}", style="yellow"), soft_wrap=True)
 
 
 def make_console() -> Console:

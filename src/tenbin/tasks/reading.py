@@ -47,9 +47,7 @@ def read_mapping(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise TaskError(f"{path}: not valid YAML: {error}") from error
     if not isinstance(loaded, dict):
-        raise TaskError(
-            f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}"
-        )
+        raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
     included = loaded.pop("include", [])
     below: dict[str, Any] = {}
     for name in [included] if isinstance(included, str) else included:

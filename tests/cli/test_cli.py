@@ -1,0 +1,239 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tenbin.cli import main
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+SCRIPTED = ["--model", "scripted", "--sample_data"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def python(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from tenbin.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'torch','transformers','numpy','pyarrow','rich','yaml','pydantic','jinja2'}\n"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+    assert "run" in done.stdout and "preview" in done.stdout
+
+
+def test_listing_tasks_imports_no_model_or_data_library() -> None:
+    code = (
+        "import sys; from tenbin.cli import main; main(['tasks'])\n"
+        "heavy = {'torch','transformers','numpy','scipy','pyarrow','datasets','httpx','fugashi'}\n"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+    assert "jcommonsenseqa-1.1" in done.stdout and "1,119" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "tasks", "preview", "validate"])
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([command, "--help"])
+    assert stopped.value.code == 0
+    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 100
+
+
+def test_no_command_shows_help(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys)
+    assert code == 0 and "make demo" in out
+
+
+def test_tasks_by_pattern(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "tasks", "jnli")
+    assert code == 0 and "jnli-1.3" in out and "jsquad" not in out
+    code, out, _ = run(capsys, "tasks", "mlogiqa_*_ja")
+    assert "mlogiqa_gen_ja-1.0" in out and "mlogiqa_gen_ko" not in out
+    code, out, _ = run(capsys, "tasks", "nothing")
+    assert code == 1 and "no task matches" in out
+
+
+def test_preview_jsonl_has_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        capsys, "preview", "--tasks", "jsquad-1.1-0.4,mlogiqa_mcq_ja", "--limit", "2",
+        "--num-fewshot", "1", "--format", "jsonl", "--sample-data",
+    )  # fmt: skip
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (
+        code == 0
+        and [row["task"] for row in rows] == ["jsquad-1.1-0.4"] * 2 + ["mlogiqa_mcq_ja"] * 2
+    )
+    assert {"task", "doc_id", "prompt", "continuations", "target", "stop"} <= set(rows[0])
+    assert rows[0]["continuations"] is None and rows[0]["stop"] == ["<NL>"]
+    assert len(rows[2]["continuations"]) == 4 and rows[2]["stop"] == []
+
+
+def test_preview_text_shows_the_prompt_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "preview", "--tasks", "jnli-1.3-0.3", "--limit", "1", "--sample_data")
+    assert "### 指示:\n与えられた前提と仮説の関係を回答してください。" in out
+    assert "→" in out
+
+
+def test_run_prints_a_table_and_writes_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "result.json"
+    code, out, err = run(
+        capsys, "run", *SCRIPTED, "--tasks", "jnli-1.3-0.2,mlogiqa_mcq", "--num_fewshot", "2,0",
+        "--limit=3", "--output_path", str(path),
+    )  # fmt: skip
+    assert code == 0, err
+    document = json.loads(path.read_text(encoding="utf-8"))
+    value = document["results"]["jnli-1.3-0.2"]["acc"]
+    assert f"{value:.4f}" in out and "mlogiqa_mcq" in out and str(path) in out
+    assert "\x1b" not in out, "no colour codes in a pipe"
+    assert "requests" in err, "progress goes to stderr"
+
+
+def test_flags_override_the_run_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        "model: scripted\ntasks: [jnli-1.3-0.2]\nsample_data: true\nlimit: 5\nnum_fewshot: 1\n"
+        f"output_path: {tmp_path / 'result.json'}\n",
+        encoding="utf-8",
+    )
+    assert run(capsys, "run", "--config", str(config), "--limit", "2")[0] == 0
+    document = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert document["n-samples"]["jnli-1.3-0.2"]["effective"] == 2
+    assert document["n-shot"]["jnli-1.3-0.2"] == 1
+    # The run's own file runs it again.
+    again = tmp_path / "result.run" / "run.yaml"
+    code, _, err = run(
+        capsys, "run", "--config", str(again), "--output_path", str(tmp_path / "again.json")
+    )
+    assert code == 0 and "in the journal already" in err
+    second = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))
+    assert second["results"] == document["results"]
+    assert second["prompts"] == document["prompts"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--tasks", "jcomonsenseqa"], ["unknown task", "did you mean jcommonsenseqa"]),
+        (
+            ["--tasks", "jnli", "--num_fewshot", "1,2"],
+            ["gives 2 numbers for 1 entries", "(no task)"],
+        ),
+        (["--tasks", "jnli", "--limit", "x"], ["--limit takes"]),
+        (["--tasks", "jnli", "--config", "nowhere.yaml"], ["nowhere.yaml"]),
+        (["--tasks", "jnli", "--model", "gpt"], ["unknown model backend 'gpt'", "hf"]),
+        (["--tasks", "jnli", "--num_fewshot", "99"], ["99 examples were asked for"]),
+        (["--tasks", "jnli", "--model_args", "colour=red"], ["colour", "max_length"]),
+        (["--tasks", "jnli", "--split", "test"], ["test", "1.3"]),
+    ],
+)
+def test_errors_are_one_message_without_a_traceback(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*SCRIPTED, *arguments]
+    code, out, err = run(capsys, "run", *given)
+    assert code == 1 and out == ""
+    assert "Traceback" not in err and err.startswith("tenbin: ")
+    for word in words:
+        assert word in err
+
+
+def test_missing_data_says_where_it_looked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(
+        capsys, "run", "--model", "scripted", "--tasks", "marc_ja", "--data_dir", str(tmp_path)
+    )
+    assert code == 1
+    for word in ("marc_ja", str(tmp_path), "withdrawn", "validation"):
+        assert word in err
+
+
+def test_the_documented_entry_point_runs_from_anywhere(tmp_path: Path) -> None:
+    done = python(
+        str(ROOT / "main.py"), "--model", "scripted", "--tasks", "jnli-1.1-0.3,jsquad-1.1-0.3",
+        "--num_fewshot", "3,2", "--sample_data", "--limit", "2", "--output_path", "result.json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "result.json").is_file()
+    assert (tmp_path / "result.run" / "samples.parquet").is_file()
+
+
+def test_validate_the_whole_catalog(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "validate", "*", "--sample_data")
+    assert code == 0, out
+    assert out.count("✓") == 25 and "error" not in out
+
+
+LEAKING = """
+task: leaky
+dataset_path: json
+dataset_kwargs: {data_files: {test: %s}}
+output_type: multiple_choice
+test_split: test
+templates:
+  honest: {doc_to_text: "Q: {{question}}"}
+  leaks: {doc_to_text: "Q: {{question}} (it is {{options[answer]}})"}
+  broken: {doc_to_text: "Q: {{quest}}"}
+doc_to_choice: options
+doc_to_target: answer
+"""
+
+
+def test_validate_finds_leaks_and_broken_templates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"question": f"q{i}", "options": [f"red {i}", f"green {i}"], "answer": i % 2}
+        for i in range(6)
+    ]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    task = tmp_path / "leaky.yaml"
+    task.write_text(LEAKING % data, encoding="utf-8")
+    code, out, _ = run(capsys, "validate", str(task))
+    assert code == 1
+    assert "template leaks" in out and "right answer stands in the prompt" in out
+    assert "template broken" in out and "'quest' is undefined" in out
+    assert "template honest" not in out
+    rows[3]["answer"] = 5
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    code, out, _ = run(capsys, "validate", str(task))
+    assert code == 1 and "gold answer 5" in out and "rows.jsonl" in out and "4" in out
+
+
+def test_a_task_of_ones_own_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "rows.jsonl"
+    rows = [{"question": f"q{i}", "options": ["x", "y"], "answer": i % 2} for i in range(4)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    task = tmp_path / "mine.yaml"
+    task.write_text(LEAKING.replace("leaky", "mine") % data, encoding="utf-8")
+    code, out, err = run(
+        capsys, "run", "--model", "scripted", "--tasks", str(task), "--template", "honest",
+        "--num_fewshot", "1", "--output_path", str(tmp_path / "r.json"),
+    )  # fmt: skip
+    assert code == 0, err
+    assert "mine" in out
