@@ -26,11 +26,13 @@ COMMAND = [
 
 
 def main() -> int:
+    """Run the command that is shown, and say what to try next."""
     print("$ python main.py " + " ".join(COMMAND), flush=True)
     started = time.monotonic()
     code = subprocess.run([sys.executable, str(HERE / "main.py"), *COMMAND], cwd=HERE).returncode
     if code == 0:
-        print(f"\nDone in {time.monotonic() - started:.0f} s: rows of our own, so no score to quote.")
+        took = time.monotonic() - started
+        print(f"\nDone in {took:.0f} s. The rows are tenbin's own: no score to quote.")
         print("Next: your model on real data, under the template it was tuned for:")
         print("  .venv/bin/tenbin tasks")
         print(

@@ -56,8 +56,7 @@ def test_parts_are_joined_without_anything_between(task: Task) -> None:
     ]
     assert prompt.text == (
         "ユーザー: 与えられた選択肢の中から、最適な答えを選んでください。<NL>"
-        "システム: 分かりました。<NL>"
-        + "<NL>".join([*shown, text.format("質問v0？")])
+        "システム: 分かりました。<NL>" + "<NL>".join([*shown, text.format("質問v0？")])
     )
     assert prompt.continuations == prompt.choices == ("あ", "い", "う", "え", "お")
     assert (prompt.gold, prompt.target, prompt.stop) == (0, "あ", ())
