@@ -60,7 +60,8 @@ def make_tokenizer() -> Any:
     inner.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", 0)]
     )
-    return PreTrainedTokenizerFast(tokenizer_object=inner, bos_token="<s>", eos_token="</s>")
+    made: Any = PreTrainedTokenizerFast
+    return made(tokenizer_object=inner, bos_token="<s>", eos_token="</s>")
 
 
 def make_model(shape: str, vocabulary: int, device: str, dtype: torch.dtype) -> Any:
