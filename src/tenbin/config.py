@@ -272,6 +272,10 @@ def system_prompt_from(instruction: str | None, default: str) -> str:
     return instruction or os.environ.get("SYSTEM_PROMPT") or default
 
 
+def _counted(entries: int) -> str:
+    return "1 entry" if entries == 1 else f"{entries} entries"
+
+
 def pair_numbers(name: str, numbers: Sequence[float], entries: Sequence[str]) -> list[float | None]:
     """One number per entry: none given, one for all, or as many as entries.
 
@@ -291,7 +295,7 @@ def pair_numbers(name: str, numbers: Sequence[float], entries: Sequence[str]) ->
         number = f"{numbers[position]:g}" if position < len(numbers) else "(no number)"
         rows.append(f"    {entry:<{width}}  {number}")
     raise ConfigError(
-        f"--{name} gives {len(numbers)} numbers for {len(entries)} entries of --tasks:\n"
+        f"--{name} gives {len(numbers)} numbers for {_counted(len(entries))} of --tasks:\n"
         + "\n".join(rows),
         "give one number for all, or one per entry in the order written; "
         "a pattern or a group counts as one entry",

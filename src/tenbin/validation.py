@@ -12,7 +12,7 @@ from typing import Literal
 
 from tenbin.documents import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TenbinError
-from tenbin.metrics.registry import find_metric
+from tenbin.metrics.judge import metric_names
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, open_assembly
 from tenbin.prompts.wording import Worded, word
 from tenbin.records import Document, Task, Template
@@ -52,18 +52,10 @@ def validate_task(task: Task, choice: DataChoice) -> Checked:
 
 
 def _check_metrics(task: Task) -> Iterator[Finding]:
-    for use in task.metrics:
-        try:
-            metric = find_metric(use.metric)
-        except TenbinError as error:
-            yield Finding("error", "metric_list", str(error))
-            continue
-        if metric.kind != task.kind:
-            yield Finding(
-                "error",
-                "metric_list",
-                f"{use.metric} judges {metric.kind} tasks, this one is {task.kind}",
-            )
+    try:
+        metric_names(task)
+    except TenbinError as error:
+        yield Finding("error", "metrics and filters", str(error))
 
 
 def _check_pool(task: Task, scored: DocumentSet, choice: DataChoice) -> Iterator[Finding]:

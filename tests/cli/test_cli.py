@@ -139,7 +139,7 @@ def test_flags_override_the_run_file(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--tasks", "jcomonsenseqa"], ["unknown task", "did you mean jcommonsenseqa"]),
         (
             ["--tasks", "jnli", "--num_fewshot", "1,2"],
-            ["gives 2 numbers for 1 entries", "(no task)"],
+            ["gives 2 numbers for 1 entry", "(no task)"],
         ),
         (["--tasks", "jnli", "--limit", "x"], ["--limit takes"]),
         (["--tasks", "jnli", "--config", "nowhere.yaml"], ["nowhere.yaml"]),

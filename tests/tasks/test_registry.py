@@ -102,8 +102,7 @@ test_split: test
 doc_to_text: "Q: {{question}}\\nA:"
 doc_to_choice: "{{options}}"
 doc_to_target: "{{answer}}"
-metric_list:
-  - {metric: acc, aggregation: mean, higher_is_better: true}
+metric_list: [{metric: acc, aggregation: mean, higher_is_better: true}]
 metadata: {version: 2.0}
 """
 
@@ -120,12 +119,32 @@ def test_a_plain_lm_eval_file_is_a_task_with_one_template(tmp_path: Path) -> Non
     assert by_path.task == chosen.task
 
 
+def test_lm_evals_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "my_quiz.yaml"
+    text = PLAIN.replace("multiple_choice", "generate_until").replace(
+        "metric: acc,", "metric: exact_match,"
+    )
+    path.write_text(text + "validation_split: dev\n", encoding="utf-8")
+    (chosen,) = load_registry([path]).select(["my_quiz"])
+    assert chosen.task.templates["default"].stop == ("\n\n",), "where the next example would begin"
+    assert (chosen.task.split, chosen.task.fewshot.split) == ("test", "dev")
+
+
+def test_a_runs_own_folder_is_no_task(tmp_path: Path) -> None:
+    (tmp_path / "x.run").mkdir()
+    for name in ("run.yaml", "result.json"):
+        (tmp_path / "x.run" / name).write_text("model: scripted\n", encoding="utf-8")
+    assert load_registry([tmp_path]).tasks.keys() == load_registry().tasks.keys()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ("doc_to_textt: x\n", ["doc_to_textt", "unknown key"]),
         ("process_docs: !function utils.process\n", ["!function utils.process", "line"]),
         ("output_type: essay\n", ["output_type"]),
+        ("process_docs: utils.f\n", ["process_docs", "Jinja"]),
+        ("metric_list: [{metric: acc, aggregation: median}]\n", ["aggregation"]),
         ("templates: {a: {doc_to_tex: 1}}\n", ["templates.a.doc_to_tex"]),
         ("generation_kwargs: {do_sample: true}\n", ["generation_kwargs.do_sample"]),
         ("include: my_quiz.yaml\n", ["include each other"]),

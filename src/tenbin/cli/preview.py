@@ -88,7 +88,7 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     from tenbin.report.terminal import make_console
 
     console = make_console()
-    console.rule(f"{prompt.cell.id} · {prompt.cell.shots} shots · document {prompt.document}")
+    console.rule(f"{prompt.cell.id} · shots {prompt.cell.shots} · document {prompt.document}")
     # The prompt itself is printed raw: what is shown is what the model reads.
     print(prompt.text)
     console.print()

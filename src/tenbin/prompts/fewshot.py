@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, DataError
 from tenbin.records import Document, Task
 
 # Examples drawn beyond those asked for, to replace one that is the document itself.
@@ -46,6 +46,11 @@ class Pool:
     def __post_init__(self) -> None:
         if self.label is not None:
             for position, document in enumerate(self.documents):
+                if self.label not in document.fields:
+                    raise DataError(
+                        f"{document.origin}: no field {self.label!r} to stratify examples by",
+                        f"fields: {', '.join(document.fields)}",
+                    )
                 self._strata.setdefault(document.fields[self.label], []).append(position)
 
     def sample(self, generator: random.Random, shots: int, spare: int = 0) -> list[Document]:

@@ -39,6 +39,8 @@ _KINDS: Mapping[str, Kind] = {
 # lm-eval's defaults, so that its files mean here what they mean there.
 _DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
 _MAX_GEN_TOKS = 256
+_PYTHON = "lm-eval runs Python here; write it in Jinja, or prepare the rows beforehand"
+_REFUSED = dict.fromkeys(("process_docs", "process_results", "custom_dataset", "class"), _PYTHON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def _explain(path: Path, error: ValidationError) -> str:
         where = ".".join(str(part) for part in problem["loc"])
         message = problem["msg"]
         if problem["type"] == "extra_forbidden":
-            message = "unknown key"
+            message = _REFUSED.get(where, "unknown key")
         lines.append(f"{path}: {where}: {message}")
     return "\n".join(lines)
 
@@ -152,9 +154,13 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         raise TaskError(f"template {name!r} has no doc_to_target")
     if kind == "choice" and choices is None:
         raise TaskError(f"template {name!r} has no doc_to_choice")
-    until = _first(
-        [block.generation_kwargs for block in wording if block.generation_kwargs], "until"
-    )
+    delimiters: dict[str, str] = {
+        key: default if (value := _first(wording, key)) is None else value
+        for key, default in _DELIMITERS.items()
+    }
+    generation = [block.generation_kwargs for block in wording if block.generation_kwargs]
+    # Without a word about generation, an answer ends where the next example would begin.
+    until = _first(generation, "until") if generation else [delimiters["fewshot_delimiter"]]
     return Template(
         name=name,
         description=_first(wording, "description") or "",
@@ -164,10 +170,7 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         stop=tuple(until or ()) if kind == "generate" else (),
         example_target=_first(wording, "example_target"),
         meant_for=_first([b for b in wording if isinstance(b, TemplateBlock)], "meant_for") or "",
-        **{
-            key: default if (value := _first(wording, key)) is None else value
-            for key, default in _DELIMITERS.items()
-        },
+        **delimiters,
     )
 
 
@@ -188,7 +191,7 @@ def _scored_split(file: TaskFile) -> str:
 
 def _fewshot(file: TaskFile, layers: list[OverrideBlock]) -> FewshotPlan:
     config = _first(layers, "fewshot_config")
-    split = file.fewshot_split or file.training_split or _scored_split(file)
+    split = file.fewshot_split or file.training_split or file.validation_split or file.test_split
     if config is None:
         return FewshotPlan(split)
     if config.sampler == "stratified" and config.label is None:

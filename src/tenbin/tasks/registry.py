@@ -182,9 +182,13 @@ def load_registry(include: Iterable[str | Path] = (), profile: str | None = None
 
 def _task_files(place: Path) -> list[Path]:
     if place.is_dir():
-        # A leading underscore marks a file that others include.
+        # A leading underscore marks a file that others include; a run's folder holds a run.yaml.
         found = sorted([*place.rglob("*.yaml"), *place.rglob("*.yml")])
-        return [path for path in found if not path.name.startswith("_")]
+        return [
+            path
+            for path in found
+            if not path.name.startswith("_") and not (path.parent / "result.json").exists()
+        ]
     if place.is_file():
         return [place]
     raise TaskError(f"--include_path {place}: no such file or folder")

@@ -68,7 +68,8 @@ class MetricBlock(BaseModel):
 
     metric: str
     name: str | None = None
-    aggregation: str | None = None
+    aggregation: Literal["mean", "balanced_acc", "mcc", "macro_f1"] | None = None
+    """As lm-eval writes it; a metric's own aggregation is what is used."""
     higher_is_better: bool | None = None
 
 
