@@ -41,7 +41,7 @@ def test_a_folder_answers_everything_once(llama_folder: Path) -> None:
     keys = [key for key, _ in backend.run(requests)]
     assert sorted(keys) == ["f", "g", "none", "r", "s"]
     described = backend.describe()
-    assert described["engine"] == {"name": "hf", "mode": "plain rows", "version": "1"}
+    assert described["engine"] == {"name": "hf", "mode": "plain rows", "version": "2"}
     assert described["model"] == str(llama_folder)
     assert (described["dtype"], described["device"]) == ("float32", "cpu")
     assert described["parameters"] > 0

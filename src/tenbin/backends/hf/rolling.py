@@ -2,7 +2,8 @@
 
 Knows the windows; knows no model. The first window begins after one start token; every later
 one is as long as the model takes and predicts only what is new: a full window sees one token of
-what came before, the last one as many as fit.
+what came before, the last one as many as fit. Where the tokenizer adds BOS, or the text begins
+with it, that BOS is part of the text and is predicted after the start token: so does lm-eval.
 """
 
 from __future__ import annotations
@@ -22,14 +23,11 @@ def encode_rolls(
     Yields:
         The windows of each text, in order.
     """
-    encoded = tokenizer.encode_answers(request.text for request in requests)
+    encoded = tokenizer.encode_prompts(request.text for request in requests)
     start = tokenizer.start_token
     for request in requests:
         ids = encoded[request.text]
-        if start is not None and ids[:1] == (start,):
-            # A text that brings its own BOS is not scored on it.
-            ids = ids[1:]
-        if not ids:
+        if not request.text or not ids:
             yield Failure("empty_text", f"no token to weigh in {request.text[:40]!r}")
         elif start is None:
             yield Failure("empty_context", "the tokenizer has neither BOS nor EOS to begin with")
