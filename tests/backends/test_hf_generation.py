@@ -73,7 +73,7 @@ def test_stop_strings_cut_a_real_run(llama: tuple[Any, Any]) -> None:
 
 def written(tokenizer: Any, text: str, stop: tuple[str, ...], limit: int = 99) -> Text:
     decoder = Decoder(tokenizer, stop)
-    writing = Writing(decoder, tokenizer("The answer is")["input_ids"], {2}, limit)
+    writing = Writing(decoder, {2}, limit)
     for token in [*tokenizer(text, add_special_tokens=False)["input_ids"], 2]:
         if writing.add(token):
             break

@@ -1,8 +1,8 @@
 """Generated tokens into text as they grow: stop strings, ends and whole characters.
 
-Knows decoding and stop strings; knows no model. What follows the prompt is found by decoding
-the prompt's tail with the new tokens and taking the tail's own text away, since many decoders
-drop a space at the start of what they are given.
+Knows decoding and stop strings; knows no model. Many decoders drop a space at the start of what
+they are given, so answers are decoded behind an anchor, a harmless word whose own text is taken
+away again. The prompt's last tokens would not do: cut inside a character, they spoil what follows.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 from tenbin.records import Text
 
-_TAIL = 8
-"""Prompt tokens that are decoded with the answer."""
+_ANCHORS = ("a", "1", ".", "の", "、")
 _MARGIN = 12
 """Tokens whose start may be damaged when the middle of a text is decoded on its own."""
 _BROKEN = "\ufffd"
 """What decoders give for bytes that are no character yet."""
+_BYTES_LACKING = 3
+"""Bytes of an unfinished character, at most."""
 
 
 class Decoder:
@@ -32,21 +33,42 @@ class Decoder:
         """
         self._tokenizer = tokenizer
         self.stop = tuple(text for text in stop if text)
-        specials = dict(zip(tokenizer.all_special_tokens, tokenizer.all_special_ids, strict=True))
-        self._kept = [
-            word
-            for word in specials
-            if any(word in text or text in word for text in self.stop) and word
-        ]
+        specials = _specials(tokenizer)
+        self._kept = [word for word in specials if any(word in text for text in self.stop)]
         self._dropped = set(specials.values()) - {specials[word] for word in self._kept}
+        self._bytes = _byte_tokens(tokenizer)
+        self._anchor = self._find_anchor()
+        self._before = self._decode(self._anchor)
         # A character takes four bytes at most, and a token holds one byte at least.
         self.reach = max((len(text.encode()) for text in self.stop), default=0) + _MARGIN
 
-    def text(self, tail: Sequence[int], tokens: Sequence[int]) -> str:
-        """What the tokens say after the tail."""
+    def text(self, tokens: Sequence[int]) -> str:
+        """What the tokens say after a prompt."""
         tokens = [token for token in tokens if token not in self._dropped]
-        before, whole = self._decode(tail), self._decode([*tail, *tokens])
-        return whole[len(before) :] if whole.startswith(before) else self._decode(tokens)
+        whole = self._decode([*self._anchor, *tokens])
+        if whole.startswith(self._before):
+            return whole[len(self._before) :]
+        return self._decode(tokens)
+
+    def whole_characters(self, tokens: Sequence[int]) -> str:
+        """What the tokens say, without the character that they leave unfinished.
+
+        A decoder of byte tokens gives up on all bytes in a row when the last are wanting; without
+        those the others can be read.
+        """
+        text = self.text(tokens)
+        if not text.endswith(_BROKEN):
+            return text
+        ends = range(len(tokens), max(-1, len(tokens) - _BYTES_LACKING - 1), -1)
+        texts = [self.text(tokens[:end]).rstrip(_BROKEN) for end in ends]
+        return max(texts, key=len)
+
+    def recent(self, tokens: Sequence[int]) -> Sequence[int]:
+        """The last tokens, as many as may hold a stop string; never cut among byte tokens."""
+        start = max(0, len(tokens) - self.reach - _MARGIN)
+        while start > 0 and tokens[start] in self._bytes:
+            start -= 1
+        return tokens[start:]
 
     def first_stop(self, text: str) -> int | None:
         """Where the earliest stop string begins."""
@@ -59,6 +81,14 @@ class Decoder:
             text = text.replace(word, "")
         return text
 
+    def _find_anchor(self) -> list[int]:
+        """A word that is no byte token, since bytes in a row are decoded together."""
+        for word in _ANCHORS:
+            ids = list(self._tokenizer(word, add_special_tokens=False)["input_ids"])
+            if ids and not self._bytes & set(ids) and self._decode(ids).strip() == word:
+                return ids
+        return []
+
     def _decode(self, tokens: Sequence[int]) -> str:
         return str(
             self._tokenizer.decode(
@@ -70,20 +100,16 @@ class Decoder:
 class Writing:
     """One answer while it grows."""
 
-    def __init__(
-        self, decoder: Decoder, prompt: Sequence[int], ends: Collection[int], limit: int
-    ) -> None:
+    def __init__(self, decoder: Decoder, ends: Collection[int], limit: int) -> None:
         """Begin an answer.
 
         Args:
             decoder: For its stop strings.
-            prompt: The prompt's ids.
             ends: Ids that end the answer.
             limit: Most tokens.
         """
         self.finish: Literal["stop", "end", "length"] | None = None
         self._decoder = decoder
-        self._tail = list(prompt[-_TAIL:])
         self._ends = ends
         self._limit = limit
         self._tokens: list[int] = []
@@ -104,24 +130,39 @@ class Writing:
 
     def result(self, truncated: int) -> Text:
         """The answer, cut before its first stop string and never inside a character."""
-        text = self._decoder.text(self._tail, self._tokens)
         if self.finish == "stop":
+            text = self._decoder.text(self._tokens)
             text = text[: self._decoder.first_stop(text)]
         else:
-            text = text.rstrip(_BROKEN)
+            text = self._decoder.whole_characters(self._tokens)
         return Text(
             self._decoder.cleaned(text), self.finish or "length", len(self._tokens), truncated
         )
 
     def _has_stop(self) -> bool:
         """Look at the newest tokens only; the whole text is decoded to be sure."""
-        if not self._decoder.stop:
+        decoder = self._decoder
+        if not decoder.stop:
             return False
-        reach = self._decoder.reach
-        recent = self._tokens[-reach:]
-        before = self._tokens[:-reach][-_MARGIN:] if len(self._tokens) > reach else []
-        tail = [*self._tail, *before][-_MARGIN:]
-        if self._decoder.first_stop(self._decoder.text(tail, recent)) is None:
+        if decoder.first_stop(decoder.text(decoder.recent(self._tokens))) is None:
             return False
-        whole = self._decoder.text(self._tail, self._tokens)
-        return self._decoder.first_stop(whole) is not None
+        return decoder.first_stop(decoder.text(self._tokens)) is not None
+
+
+def _specials(tokenizer: Any) -> dict[str, int]:
+    """All special tokens: the named ones, and those that only the vocabulary marks as special."""
+    found = {
+        str(token.content): int(number)
+        for number, token in tokenizer.added_tokens_decoder.items()
+        if token.special
+    }
+    for word in tokenizer.all_special_tokens:
+        found.setdefault(str(word), int(tokenizer.convert_tokens_to_ids(word)))
+    return {word: number for word, number in found.items() if word}
+
+
+def _byte_tokens(tokenizer: Any) -> frozenset[int]:
+    """The ids that stand for single bytes in sentencepiece vocabularies, named `<0x0A>`."""
+    vocabulary = tokenizer.get_vocab()
+    names = (f"<0x{byte:02X}>" for byte in range(256))
+    return frozenset(vocabulary[name] for name in names if name in vocabulary)
