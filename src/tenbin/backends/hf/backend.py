@@ -22,7 +22,7 @@ from tenbin.backends.hf.fingerprint import (
 )
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.generation import Generator, Job
-from tenbin.backends.hf.memory import release_memory, token_budget
+from tenbin.backends.hf.memory import input_device, release_memory, token_budget
 from tenbin.backends.hf.rows import PlainRows, ScoringCore
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
@@ -138,7 +138,7 @@ class HfBackend:
         self._core = self._generator = None
         self._load = _closed
         if model is not None:
-            device = model.get_input_embeddings().weight.device
+            device = input_device(model)
             del model
             release_memory(device)
 
@@ -178,7 +178,7 @@ class HfBackend:
     def _writer(self) -> Generator:
         if self._generator is None:
             model = self._loaded()
-            device = model.get_input_embeddings().weight.device
+            device = input_device(model)
             self._generator = Generator(
                 model,
                 self._tokenizer.inner,

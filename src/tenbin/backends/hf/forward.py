@@ -13,12 +13,16 @@ from typing import Any
 
 import torch
 
-from tenbin.backends.hf.memory import is_out_of_memory, release_memory
+from tenbin.backends.hf.memory import (
+    input_device,
+    is_out_of_memory,
+    logit_budget,
+    release_memory,
+)
+from tenbin.backends.hf.rope import LengthClasses
 
 _HEAD_ROWS = 1 << 26
 """Logits turned into float32 at a time."""
-_FULL_LOGITS = 1 << 28
-"""Most logits of a batch where the model cannot be asked for some positions only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +45,29 @@ class Forward:
             model: A transformers causal language model in eval mode.
         """
         self.model = model
-        self.device: torch.device = model.get_input_embeddings().weight.device
+        self.device = input_device(model)
         config = model.config.get_text_config()
         self.vocabulary: int = config.vocab_size
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         self._names = frozenset(inspect.signature(base.forward).parameters)
-        self._rope = dict(getattr(config, "rope_parameters", None) or {})
-        self._threshold = self._rope_threshold(config)
+        self._classes = LengthClasses(config)
         self._keeps = "logits_to_keep" in self._names and self._can_keep()
+        self._positions = max(1, logit_budget(self.device) // self.vocabulary)
 
-    def capped_budget(self, budget: int) -> int:
-        """Fewer tokens where every position meets the head."""
-        return budget if self._keeps else min(budget, max(1, _FULL_LOGITS // self.vocabulary))
+    def is_too_wide(self, rows: int, longest: int, first: int) -> bool:
+        """Whether a batch meets the head at more positions than memory should be asked for.
+
+        Args:
+            rows: Rows of the batch.
+            longest: Tokens of its longest row.
+            first: The earliest position that is scored in any row.
+        """
+        wide = longest - first if self._keeps else longest
+        return bool(rows * wide > self._positions)
 
     def length_class(self, length: int) -> int:
-        """Rows of different classes must not share a batch.
-
-        LongRoPE and dynamic RoPE choose their frequencies by the longest row of the batch, so
-        that a short row beside a long one would be read differently from the same row alone.
-        """
-        if self._threshold is None or length <= self._threshold:
-            return 0
-        return length if self._rope_type() == "dynamic" else 1
+        """Rows of different classes must not share a batch."""
+        return self._classes.of(length)
 
     @torch.inference_mode()
     def score(
@@ -138,16 +143,6 @@ class Forward:
         if part.shape[:2] != (1, 2):
             return False
         return bool(torch.allclose(whole[:, [0, 2]].float(), part.float(), atol=0.1, rtol=0.05))
-
-    def _rope_type(self) -> str:
-        return str(self._rope.get("rope_type") or self._rope.get("type") or "default")
-
-    def _rope_threshold(self, config: Any) -> int | None:
-        if self._rope_type() not in {"dynamic", "longrope"}:
-            return None
-        known = self._rope.get("original_max_position_embeddings")
-        known = known or getattr(config, "original_max_position_embeddings", None)
-        return int(known or config.max_position_embeddings)
 
 
 def _summed(

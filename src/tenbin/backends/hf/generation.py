@@ -15,9 +15,10 @@ import torch
 from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaList
 
 from tenbin.backends.hf.encoding import EncodedPrompt
-from tenbin.backends.hf.memory import is_out_of_memory, release_memory
+from tenbin.backends.hf.memory import input_device, is_out_of_memory, release_memory
 from tenbin.backends.hf.padding import takes_left_padding
 from tenbin.backends.hf.quiet import quiet_libraries
+from tenbin.backends.hf.rope import LengthClasses
 from tenbin.backends.hf.writing import Decoder, Writing
 from tenbin.records import Text
 
@@ -56,7 +57,8 @@ class Generator:
         self._max_length = max_length
         self._batch_size = batch_size
         self._budget = budget
-        self._device = model.get_input_embeddings().weight.device
+        self._device = input_device(model)
+        self._classes = LengthClasses(model.config.get_text_config())
         self._ends = _end_tokens(model, tokenizer)
         self._pads = takes_left_padding(model)
         self._decoders: dict[tuple[str, ...], Decoder] = {}
@@ -79,14 +81,20 @@ class Generator:
                 yield part[0], None
             else:
                 order[:0] = part
-                self._shrink(len(part) // 2, len(jobs[part[0]].prompt.ids))
+                self._shrink([jobs[at] for at in part])
 
-    def _shrink(self, rows: int, longest: int) -> None:
-        self._budget = max(1, rows * longest)
-        self._batch_size = rows
+    def _shrink(self, jobs: Sequence[Job]) -> None:
+        """Halve: later batches of shorter prompts may hold more rows again."""
+        half = len(jobs) // 2
+        if self._batch_size != "auto":
+            self._batch_size = half
+        longest = max(len(job.prompt.ids) for job in jobs)
+        self._budget = half * (longest + max(job.limit for job in jobs[:half]))
 
     def _next_batch(self, order: Sequence[int], jobs: Sequence[Job]) -> list[int]:
-        longest = len(jobs[order[0]].prompt.ids)
+        first = jobs[order[0]]
+        longest = len(first.prompt.ids)
+        kind = self._classes.of(longest, first.limit)
         batch: list[int] = []
         limit = 0
         for at in order:
@@ -95,7 +103,10 @@ class Generator:
             fits = longest + limit <= self._max_length
             if batch and (not fits or self._is_full(len(batch) + 1, longest + limit)):
                 break
-            if not self._pads and len(jobs[at].prompt.ids) != longest:
+            length = len(jobs[at].prompt.ids)
+            if not self._pads and length != longest:
+                break
+            if self._classes.of(length, jobs[at].limit) != kind:
                 break
             batch.append(at)
         return batch
@@ -106,9 +117,7 @@ class Generator:
         return rows > self._batch_size
 
     def _run(self, jobs: Sequence[Job]) -> list[Text] | None:
-        rows = [
-            Writing(self._decoder(job.stop), job.prompt.ids, self._ends, job.limit) for job in jobs
-        ]
+        rows = [Writing(self._decoder(job.stop), self._ends, job.limit) for job in jobs]
         try:
             self._generate(jobs, rows)
         except Exception as error:

@@ -1,6 +1,6 @@
-"""When a device's memory is spent, and how to get some of it back.
+"""Where a model's inputs go, when a device's memory is spent, and how to get some of it back.
 
-Knows torch's ways of saying so; knows no model.
+Knows torch's ways of saying so; knows no architecture.
 """
 
 from __future__ import annotations
@@ -34,3 +34,19 @@ def release_memory(device: Any) -> None:
 def token_budget(device: Any) -> int:
     """Padded tokens a batch starts from; halved when memory says so."""
     return {"cuda": 32768, "mps": 8192}.get(device.type, 4096)
+
+
+def logit_budget(device: Any) -> int:
+    """Logits a batch may have: a CPU that runs out of memory kills the process unasked."""
+    return 1 << 31 if device.type == "cuda" else 1 << 28
+
+
+def input_device(model: Any) -> torch.device:
+    """Where token ids go: the device of the embeddings, or the one they are brought to."""
+    embeddings = model.get_input_embeddings()
+    device: torch.device = embeddings.weight.device
+    if device.type != "meta":
+        return device
+    # Offloaded weights are nowhere until their hook fetches them.
+    hook = getattr(embeddings, "_hf_hook", None)
+    return torch.device(getattr(hook, "execution_device", None) or "cpu")

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from tenbin.backends.hf.memory import input_device
+
 _GAP = 3
 _IDS = (5, 9, 7, 11, 6)
 
@@ -26,7 +28,7 @@ def takes_left_padding(model: Any) -> bool:
     if "attention_mask" not in names or getattr(base, "_is_stateful", False):
         return False
     vocabulary = model.config.get_text_config().vocab_size
-    device = model.get_input_embeddings().weight.device
+    device = input_device(model)
     plain = [token % vocabulary for token in _IDS]
     mask = [0] * _GAP + [1] * len(plain)
     options: dict[str, Any] = {"attention_mask": torch.tensor([mask]).to(device)}

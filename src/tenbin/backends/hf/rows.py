@@ -53,7 +53,7 @@ class PlainRows:
         """
         self.forward = forward
         self.batch_size = batch_size
-        self.budget = forward.capped_budget(budget)
+        self.budget = budget
 
     def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done.
@@ -67,19 +67,22 @@ class PlainRows:
         desk = _Desk(groups)
         at = 0
         while at < len(desk.inputs):
-            batch = self._next_batch(desk.inputs, at)
+            batch = self._next_batch(desk, at)
             at += len(batch)
             for part, scores in self._scored(batch, desk):
                 yield from desk.collect(part, scores)
 
-    def _next_batch(self, inputs: Sequence[tuple[int, ...]], at: int) -> list[tuple[int, ...]]:
-        kind = self.forward.length_class(len(inputs[at]))
+    def _next_batch(self, desk: _Desk, at: int) -> list[tuple[int, ...]]:
+        kind = self.forward.length_class(len(desk.inputs[at]))
         batch: list[tuple[int, ...]] = []
-        longest = 0
-        while at + len(batch) < len(inputs):
-            ids = inputs[at + len(batch)]
-            longest = max(longest, len(ids))
-            if batch and self._is_full(len(batch) + 1, longest):
+        longest, first = 0, len(desk.inputs[at])
+        for place in range(at, len(desk.inputs)):
+            ids = desk.inputs[place]
+            longest, first = max(longest, len(ids)), min(first, desk.first_scored(ids))
+            rows = len(batch) + 1
+            if batch and self._is_full(rows, longest):
+                break
+            if batch and self.forward.is_too_wide(rows, longest, first):
                 break
             if self.forward.length_class(len(ids)) != kind:
                 break
@@ -126,6 +129,10 @@ class _Desk:
                 wanted = self._wanted.setdefault(row.ids[:-1], {})
                 wanted.setdefault(row.ids[-row.scored :], []).append((number, place))
         self.inputs = list(self._wanted)
+
+    def first_scored(self, ids: tuple[int, ...]) -> int:
+        """The earliest position of an input whose logits are needed."""
+        return len(ids) - max(len(answer) for answer in self._wanted[ids])
 
     def targets(self, batch: Sequence[tuple[int, ...]]) -> list[Target]:
         """What is scored in a batch: answers that share an input share its forward."""
