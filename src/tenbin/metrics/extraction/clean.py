@@ -48,12 +48,16 @@ def strip_thinking(text: str) -> str | None:
     return None if _OPENED.search(spoken) else spoken
 
 
-def simplify(text: str) -> str:
-    """Take decoration off: one form for letters, quotes and boxes, and no emphasis marks."""
+def fold(text: str) -> str:
+    """Give one form to letters, quotes and marks; phrases are folded as the texts are."""
     plain = unicodedata.normalize("NFC", text)
     plain = _MATHEMATICAL.sub(lambda match: unicodedata.normalize("NFKC", match[0]), plain)
-    plain = plain.translate(_TRANSLATION)
-    plain = _LATEX_TEXT.sub(r"\1", plain)
+    return plain.translate(_TRANSLATION)
+
+
+def simplify(text: str) -> str:
+    """Take decoration off: one form for letters, quotes and boxes, and no emphasis marks."""
+    plain = _LATEX_TEXT.sub(r"\1", fold(text))
     plain = _LATEX_BOX.sub(rf"{BOXED}\1 ", plain)
     plain = _GLUED_EMPHASIS.sub(" ", plain)
     plain = _EMPHASIS.sub("", plain)

@@ -5,6 +5,9 @@ The order is: the strict form; the last letter that a phrase announces ("the ans
 ("B. Because …"); the last letter that stands alone. What is denied, supposed, asked about or
 described is passed over.
 
+What a base model invents after its answer (a next question) is not read, and what is said after a
+retraction ("no, wait", "いや、") is read before the rest: see `sections`.
+
 None, for no choice given, when the model never stopped thinking, when it refuses, when it lists
 several letters and settles on none, and when it only repeats the options.
 
@@ -23,6 +26,7 @@ from functools import lru_cache
 from tenbin.metrics.extraction.clean import simplify, strip_thinking
 from tenbin.metrics.extraction.mention import Mention, find_mentions
 from tenbin.metrics.extraction.phrases import load_phrases
+from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.standing import Standing, is_announced, join_lists, weigh
 from tenbin.metrics.extraction.strict import read_strict
 
@@ -44,7 +48,14 @@ def read_flexible(text: str, language: str, count: int = 4) -> str | None:
     spoken = strip_thinking(text)
     if spoken is None:
         return None
-    plain = simplify(spoken)
+    for part in parts_to_read(simplify(spoken)):
+        letter = _read_part(part, language, count)
+        if letter is not None:
+            return letter
+    return None
+
+
+def _read_part(plain: str, language: str, count: int) -> str | None:
     mentions = _weigh_all(plain, language, count)
     for standing in (Standing.ANNOUNCED, Standing.APPROVED):
         chosen = [place for place, (_, found) in enumerate(mentions) if found is standing]
@@ -55,8 +66,7 @@ def read_flexible(text: str, language: str, count: int = 4) -> str | None:
         return opening
     if _refusal().search(plain):
         return None
-    bare = [mention for mention, standing in mentions if standing is Standing.BARE]
-    bare = _without_enumeration(bare, count)
+    bare = _without_enumeration(_without_review(plain, mentions, count), count)
     return bare[-1].letter if bare else None
 
 
@@ -92,6 +102,26 @@ def _opening_label(mentions: list[tuple[Mention, Standing]]) -> str | None:
     return first.letter if labels == {first.letter} and inline[:2] != ["A", "B"] else None
 
 
+def _without_review(
+    plain: str, mentions: list[tuple[Mention, Standing]], count: int
+) -> list[Mention]:
+    """The bare letters, less the labels of options that are gone through line by line.
+
+    Answers are often cut off on the way ("Let's look at each option. A. … B. …"): the last label
+    reached is then no choice. A review of all options that calls all but one wrong leaves that one.
+    """
+    bare = [mention for mention, standing in mentions if standing is Standing.BARE]
+    heads = [mention for mention in bare if mention.line_start and mention.label]
+    reviewed = {mention.letter for mention, _ in mentions if mention.line_start and mention.label}
+    if len(reviewed) == count and len(heads) == 1:
+        return bare
+    review = _review().search(plain)
+    if review is None and [head.letter for head in heads[:2]] != ["A", "B"]:
+        return bare
+    begun = review.end() if review else 0
+    return [mention for mention in bare if mention not in heads or mention.start < begun]
+
+
 def _without_enumeration(bare: list[Mention], count: int) -> list[Mention]:
     """Drop what only repeats the options: a list of all letters, or labels A, B, C … in a row."""
     kept = [mention for mention in bare if len(set(mention.letters)) < max(count, 3)]
@@ -101,6 +131,11 @@ def _without_enumeration(bare: list[Mention], count: int) -> list[Mention]:
         listed = [label for letter, label in run.items() if label.letter == letter]
         kept = [mention for mention in kept if mention not in listed]
     return kept
+
+
+@lru_cache
+def _review() -> re.Pattern[str]:
+    return re.compile(load_phrases().reviews, re.IGNORECASE)
 
 
 @lru_cache

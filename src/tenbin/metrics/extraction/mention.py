@@ -17,6 +17,9 @@ CLOSERS = SPACE + r")\]」』】》〉»\"'}>"
 OPENERS = SPACE + r"(\[「『【《〈«\"'{<"
 _PAIRS = ("()", "[]", "「」", "『』", "【】", "《》", "〈〉", "«»", '""', "''")
 
+# With a full stop these Arabic letters are titles (doctor, professor) and label no option.
+_TITLES = "أد"
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -30,7 +33,7 @@ class Mention:
     line_start: bool = False
     """Nothing but brackets and quotes stands before it on its line."""
     label: bool = False
-    """Written as options are labelled: in brackets, alone on a line, or before `.`, `)` or `:`."""
+    """Written as a label: in brackets, alone on a line, or before `.`, `)`, `:` or a remark."""
 
     @property
     def letter(self) -> str | None:
@@ -45,6 +48,7 @@ class _Patterns:
     name_after: re.Pattern[str]
     article: re.Pattern[str]
     option_noun: re.Pattern[str]
+    noun_before: re.Pattern[str]
 
 
 @lru_cache
@@ -60,12 +64,14 @@ def _compile(count: int, native: tuple[str, ...]) -> _Patterns:
         around = rf"[{LATIN}0-9\u0600-\u06ff\u0e00-\u0e7f]"
         # The Arabic comma and question mark lie in the same block but end words.
         letter += rf"|(?<!{around})[{''.join(native)}](?!(?![،؛؟]){around})"
+    noun = f"{phrases.fillers}|{phrases.headings}"
     return _Patterns(
         letter=re.compile(letter),
         name_before=re.compile(rf"{phrases.names_before}\s*$", re.IGNORECASE),
         name_after=re.compile(rf"\s?{phrases.names_after}", re.IGNORECASE),
         article=re.compile(rf"[ \t]+(?!{phrases.followers})[{LATIN}]", re.IGNORECASE),
-        option_noun=re.compile(f"{phrases.fillers}|{phrases.headings}", re.IGNORECASE),
+        option_noun=re.compile(noun, re.IGNORECASE),
+        noun_before=re.compile(rf"(?:{noun}) $", re.IGNORECASE),
     )
 
 
@@ -95,16 +101,19 @@ def _describe(text: str, start: int, end: int, letter: str, is_native: bool) -> 
     bracketed = start > 0 and text[start - 1 : start] + text[end : end + 1] in _PAIRS
     alone = line_start and re.match(rf"[{CLOSERS}.。]*(?:\n|$)", text[end:]) is not None
     closed = re.match(r"[.):](?=\s|[^\x00-\x7f]|$)|\)", text[end:]) is not None
+    # "D (the others …)" on its line: a choice with a remark on it.
+    remarked = line_start and re.match(rf"[{CLOSERS}]*\(", text[end:]) is not None
     # A lower-case or native letter is a choice by its form alone only as an option's label.
     firm = text[start] == letter or alone or (bracketed and (line_start or is_native))
     firm = firm or (line_start and text[end : end + 1] == ")")
+    firm = firm or (line_start and is_native and closed and text[start] not in _TITLES)
     return Mention(
         letters=(letter,),
         start=start,
         end=end,
         weak=not firm,
         line_start=line_start,
-        label=bracketed or alone or closed,
+        label=bracketed or alone or closed or remarked,
     )
 
 
@@ -113,6 +122,8 @@ def _is_word(text: str, start: int, end: int, patterns: _Patterns) -> bool:
     before, after = text[max(0, start - 20) : start], text[end : end + 40]
     if patterns.name_before.search(before) or patterns.name_after.match(after):
         return True
+    if text[start] == "A" and patterns.noun_before.search(before):
+        return False
     if text[start] in "aA":
         return patterns.article.match(after) is not None
     if text[start].islower():

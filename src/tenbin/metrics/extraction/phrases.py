@@ -1,7 +1,7 @@
 """Load the phrases of the ten languages and compile them into patterns.
 
 Knows the files of `catalog/literals` and how scripts mark word boundaries. Does not know what the
-patterns are used for: that is `reading`'s business.
+patterns are used for: that is the business of `mention`, `standing` and `sections`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import resources
 import yaml
 
 from tenbin.errors import TaskError
+from tenbin.metrics.extraction.clean import fold
 
 LANGUAGES = ("ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh")
 
@@ -33,6 +34,9 @@ KEYS = (
     "right_marks",
     "wrong_marks",
     "refusals",
+    "retractions",
+    "questions",
+    "reviews",
     "names_before",
     "names_after",
     "followers",
@@ -48,8 +52,10 @@ LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ"
 _ARABIC = "\u0621-\u064a"
 _WORD = LATIN + _ARABIC
 # A few words, naming no other choice on the way: of one sentence, or of one clause.
-_WITHIN_SENTENCE = rf"(?:(?![A-H](?![{LATIN}]))[^{SENTENCE_END}]){{0,60}}?"
-_WITHIN_CLAUSE = rf"(?:(?![A-H](?![{LATIN}]))[^{SENTENCE_END},;、،؛]){{0,60}}?"
+# Only a capital that stands alone names one: the e of "the" and the article "a" do not.
+_OTHER_CHOICE = rf"(?<![{LATIN}])(?-i:[A-H])(?![{LATIN}])"
+_WITHIN_SENTENCE = rf"(?:(?!{_OTHER_CHOICE})[^{SENTENCE_END}]){{0,60}}?"
+_WITHIN_CLAUSE = rf"(?:(?!{_OTHER_CHOICE})[^{SENTENCE_END},;、،؛]){{0,60}}?"
 # Arabic is written with and without hamza and with either final letter.
 _ARABIC_VARIANTS = {**dict.fromkeys("اأإآ", "[اأإآ]"), "ة": "[ةه]", "ى": "[ىي]"}
 
@@ -72,6 +78,9 @@ class Phrases:
     right_marks: str
     wrong_marks: str
     refusals: str
+    retractions: str
+    questions: str
+    reviews: str
     names_before: str
     names_after: str
     followers: str
@@ -140,7 +149,7 @@ def native_letters(language: str) -> tuple[str, ...]:
 
 def _alternation(phrases: Iterable[str], wildcard: str) -> str:
     # Longest first, so that a phrase is not cut short by another that begins it.
-    ordered = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
+    ordered = sorted(set(map(fold, phrases)), key=lambda phrase: (-len(phrase), phrase))
     return "(?:" + "|".join(_phrase_pattern(phrase, wildcard) for phrase in ordered) + ")"
 
 

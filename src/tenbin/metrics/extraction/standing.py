@@ -37,6 +37,7 @@ class Standing(IntEnum):
 @dataclass(frozen=True, slots=True)
 class _Patterns:
     announced: re.Pattern[str]
+    reviewed: re.Pattern[str]
     doubted: re.Pattern[str]
     supposed: re.Pattern[str]
     denied_before: re.Pattern[str]
@@ -66,6 +67,7 @@ def _compile() -> _Patterns:
 
     return _Patterns(
         announced=pattern(rf"(?:{phrases.announcements}|{heading}|{BOXED}){gap}$"),
+        reviewed=pattern(rf"{phrases.reviews}[{OPENERS}\n:.]*$"),
         doubted=pattern(rf"{phrases.doubts}\s*(?:that|que|rằng|ว่า|أن)?\s*$"),
         supposed=pattern(phrases.conditions),
         denied_before=pattern(rf"{phrases.denials_before}{near}$"),
@@ -95,7 +97,7 @@ def weigh(text: str, mention: Mention, previous_end: int) -> Standing:
     if after.startswith(")") and not before.endswith("("):
         # "B) Not all …": the bracket ends a label, and what follows is the option's own text.
         after = ":" + after[1:]
-    announced = patterns.announced.search(before)
+    announced = _find_announcement(before)
     lead = before[: announced.start()] if announced else before
     own = lead[max(0, previous_end - window_start) :]
     clause = re.split(f"[{_CLAUSE_END}]", own)[-1]
@@ -115,7 +117,13 @@ def weigh(text: str, mention: Mention, previous_end: int) -> Standing:
 def is_announced(text: str, mention: Mention) -> bool:
     """Whether a phrase right before the mention announces an answer."""
     before = text[max(0, mention.start - _WINDOW) : mention.start]
-    return _compile().announced.search(before) is not None
+    return _find_announcement(before) is not None
+
+
+def _find_announcement(before: str) -> re.Match[str] | None:
+    # "Let's look at each option:" ends like a heading and announces a review, not an answer.
+    patterns = _compile()
+    return None if patterns.reviewed.search(before) else patterns.announced.search(before)
 
 
 def join_lists(text: str, mentions: list[Mention]) -> list[Mention]:

@@ -1,0 +1,45 @@
+"""Say which part of an answer counts: up to an invented next question, after a retraction.
+
+Knows the lines that open a new question and the phrases that take back what was said before. Does
+not know letters: `flexible` reads the parts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from tenbin.metrics.extraction.phrases import SENTENCE_END, load_phrases
+
+
+@lru_cache
+def _next_question() -> re.Pattern[str]:
+    opening = rf"^[ \t]*{load_phrases().questions}[ \t]*\d*[ \t]*:"
+    return re.compile(opening, re.IGNORECASE | re.MULTILINE)
+
+
+@lru_cache
+def _retraction() -> re.Pattern[str]:
+    # A retraction opens a clause: "B. 不对, …" takes B back, "B不对, …" only calls it wrong.
+    boundary = rf"(?:^|[{SENTENCE_END},;:、،؛…–—-])\s*"
+    return re.compile(boundary + load_phrases().retractions, re.IGNORECASE)
+
+
+def parts_to_read(plain: str) -> list[str]:
+    """The parts of a simplified answer in the order in which a choice is looked for.
+
+    A base model that has answered goes on with a question of its own making, and the answer to that
+    one does not count. When the answer itself opens with a question, the model repeats its prompt,
+    and nothing is cut. Within what is left, the words after the last retraction come first. Where
+    these parts give no choice, the whole is read.
+    """
+    own = plain
+    following = _next_question().search(plain)
+    if following and plain[: following.start()].strip():
+        own = plain[: following.start()]
+    parts = [own[end:] for end in _retraction_ends(own)] + [own, plain]
+    return list(dict.fromkeys(parts))
+
+
+def _retraction_ends(own: str) -> list[int]:
+    return [match.end() for match in _retraction().finditer(own)][-1:]
