@@ -19,12 +19,16 @@ from tenbin.metrics.extraction.phrases import (
     LANGUAGES,
     check_literals,
     load_literals,
+    load_phrases,
     native_letters,
 )
 
-CASES: list[dict[str, Any]] = yaml.safe_load(
-    (Path(__file__).parent / "extraction_cases.yaml").read_text(encoding="utf-8")
-)
+_HERE = Path(__file__).parent
+CASES: list[dict[str, Any]] = [
+    case
+    for name in ("extraction_cases.yaml", "extraction_cases_second.yaml")
+    for case in yaml.safe_load((_HERE / name).read_text(encoding="utf-8"))
+]
 
 
 @pytest.mark.parametrize(
@@ -37,10 +41,15 @@ def test_reads_as_a_human_reader(case: dict[str, Any]) -> None:
 def test_cases_are_many_even_and_hard() -> None:
     counts = Counter(case["language"] for case in CASES)
     assert set(counts) == set(LANGUAGES)
-    assert len(CASES) >= 170
-    assert max(counts.values()) - min(counts.values()) <= 6
+    assert len(CASES) >= 600
+    assert max(counts.values()) <= 1.5 * min(counts.values())
     assert sum(case["note"].startswith("trap:") for case in CASES) * 2 >= len(CASES)
     assert len({(case["language"], case["text"]) for case in CASES}) == len(CASES)
+
+
+def test_phrases_are_folded_as_texts_are() -> None:
+    assert "，" not in load_phrases().announcements
+    assert read_flexible("综上，D（其余各项与题干无关）", "zh") == "D"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
