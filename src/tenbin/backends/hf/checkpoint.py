@@ -19,9 +19,10 @@ from tenbin.backends.hf.fingerprint import (
     folder_digest,
     library_version,
 )
-from tenbin.backends.hf.loading import choose_device, choose_dtype, load_config, load_model
+from tenbin.backends.hf.loading import choose_dtype, device_of, load_config, load_model
 from tenbin.backends.hf.location import Location, locate, locate_model
 from tenbin.backends.hf.tokenizer import HfTokenizer, load_tokenizer, window_of
+from tenbin.errors import BackendError
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,12 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         BackendError: The model, the device or a library is not there.
     """
     arguments = read_arguments(settings)
-    device = choose_device(arguments.device)
+    device = device_of(arguments)
     location = locate_model(arguments)
     source = _source(location, arguments, settings.cache_dir)
     config = load_config(source.name, **source.options)
     dtype = choose_dtype(arguments, config, device)
+    adapter = _adapter(arguments)
     inner, tokenizer_digest = _tokenizer(source, arguments)
     tokenizer = HfTokenizer(
         inner, arguments.max_length or window_of(config, inner), arguments.add_bos_token
@@ -64,7 +66,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     answers_depend_on = {
         "model": source.digest,
         "tokenizer": tokenizer_digest,
-        "adapter": _adapter_digest(arguments),
+        "adapter": "" if adapter is None else _digest(adapter),
         "dtype": dtype,
         "encoding": settings.encoding,
         "add_bos": arguments.add_bos_token,
@@ -77,7 +79,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     return Checkpoint(
         tokenizer,
         fingerprint_of(answers_depend_on),
-        lambda: load_model(source.name, arguments, dtype, device, **source.options),
+        lambda: load_model(source.name, arguments, dtype, device, adapter, **source.options),
         _facts(location, arguments, dtype, device),
     )
 
@@ -115,13 +117,13 @@ def _source(location: Location, arguments: HfArguments, cache_dir: str | None) -
         options["revision"] = location.commit
     elif arguments.revision:
         options["revision"] = arguments.revision
-    return _Source(location.source, _digest(location), options)
+    return _Source(location.source, _digest(location, arguments.subfolder), options)
 
 
-def _digest(location: Location) -> str:
+def _digest(location: Location, subfolder: str | None = None) -> str:
     """A commit names its files; a folder's files are looked at."""
     if location.commit:
-        return f"hub:{location.given}:{location.commit}"
+        return f"hub:{location.given}:{location.commit}:{subfolder or ''}"
     return folder_digest(location.folder or Path(location.source))
 
 
@@ -131,14 +133,24 @@ def _tokenizer(source: _Source, arguments: HfArguments) -> tuple[Any, str]:
     if arguments.tokenizer is None:
         return load_tokenizer(source.name, **options), ""
     location = locate(arguments.tokenizer, HfArguments(""), "tokenizer_config.json")
-    other = {"trust_remote_code": arguments.trust_remote_code, "use_fast": options["use_fast"]}
+    other: dict[str, Any] = {
+        "trust_remote_code": arguments.trust_remote_code,
+        "use_fast": options["use_fast"],
+    }
+    if location.commit:
+        other["revision"] = location.commit
     return load_tokenizer(location.source, **other), _digest(location)
 
 
-def _adapter_digest(arguments: HfArguments) -> str:
+def _adapter(arguments: HfArguments) -> Location | None:
     if arguments.peft is None:
-        return ""
-    return _digest(locate(arguments.peft, HfArguments(""), "adapter_config.json"))
+        return None
+    found = locate(arguments.peft, HfArguments(""), "adapter_config.json")
+    if found.folder is not None and not (found.folder / "adapter_config.json").is_file():
+        raise BackendError(
+            f"no adapter_config.json in {found.folder}", "peft names the folder of an adapter"
+        )
+    return found
 
 
 def _quantisation(arguments: HfArguments) -> str:
@@ -148,7 +160,8 @@ def _quantisation(arguments: HfArguments) -> str:
 def _facts(location: Location, arguments: HfArguments, dtype: str, device: str) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "model": location.given,
-        "revision": location.commit or arguments.revision,
+        # A folder has no revision: one that was given had no effect.
+        "revision": location.commit,
         "dtype": dtype,
         "device": "device map" if arguments.device_map or arguments.parallelize else device,
         "quantisation": _quantisation(arguments),

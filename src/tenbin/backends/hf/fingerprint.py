@@ -59,6 +59,9 @@ def folder_digest(folder: Path) -> str:
 def model_digest(model: Any) -> str:
     """A hash of a model that is already in memory: its configuration and samples of its tensors."""
     digest = hashlib.sha256(model.config.to_json_string(use_diff=False).encode())
+    # Its end tokens end answers.
+    settings = getattr(model, "generation_config", None)
+    digest.update(str(getattr(settings, "eos_token_id", None)).encode())
     for name, tensor in sorted(model.state_dict().items()):
         flat = tensor.detach().reshape(-1)
         step = max(1, flat.numel() // 1024)

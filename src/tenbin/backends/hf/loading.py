@@ -11,9 +11,23 @@ from typing import Any
 import torch
 
 from tenbin.backends.hf.arguments import HfArguments
+from tenbin.backends.hf.location import Location
 from tenbin.backends.hf.memory import is_out_of_memory
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.errors import BackendError
+
+_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+
+
+def device_of(arguments: HfArguments) -> str:
+    """The device that the arguments mean; a device map may be the name of one.
+
+    Raises:
+        BackendError: There is no such device.
+    """
+    if arguments.device_map is not None and arguments.device_map not in _MAPS:
+        return choose_device(arguments.device_map)
+    return choose_device(arguments.device)
 
 
 def choose_device(wanted: str | None) -> str:
@@ -71,14 +85,22 @@ def load_config(source: str, **options: Any) -> Any:
         raise _refused(source, error) from error
 
 
-def load_model(source: str, arguments: HfArguments, dtype: str, device: str, **options: Any) -> Any:
+def load_model(
+    source: str,
+    arguments: HfArguments,
+    dtype: str,
+    device: str,
+    adapter: Location | None = None,
+    **options: Any,
+) -> Any:
     """A causal language model in eval mode, on its device, ready to be asked.
 
     Args:
         source: Folder or hub id.
-        arguments: For placement, quantisation, attention and the adapter.
+        arguments: For placement, quantisation and attention.
         dtype: The precision's name.
         device: Where it goes, unless a device map places it.
+        adapter: What is put on top of the weights.
         **options: Passed on to transformers: revision, subfolder, trust_remote_code, cache_dir.
 
     Raises:
@@ -92,11 +114,17 @@ def load_model(source: str, arguments: HfArguments, dtype: str, device: str, **o
         options["attn_implementation"] = arguments.attn_implementation
     try:
         with quiet_libraries():
-            model: Any = AutoModelForCausalLM.from_pretrained(source, **options)
-            if arguments.peft:
-                model = _adapted(model, arguments)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                source, output_loading_info=True, **options
+            )
+            model, report = loaded
+            _refuse_missing(source, report)
+            if adapter is not None:
+                model = _adapted(model, adapter)
             if "device_map" not in options:
                 model = model.to(device)
+    except BackendError:
+        raise
     except Exception as error:
         # Any kind: damaged files, shapes that do not fit and full memory each have their own.
         raise _refused(source, error) from error
@@ -124,10 +152,20 @@ def _placement(arguments: HfArguments, dtype: str, device: str) -> dict[str, Any
     return placed
 
 
-def _adapted(model: Any, arguments: HfArguments) -> Any:
+def _refuse_missing(source: str, report: Any) -> None:
+    """transformers fills what the files lack with random numbers, and only warns of it."""
+    if missing := sorted(report["missing_keys"]):
+        raise BackendError(
+            f"the model at {source} lacks {len(missing)} of its weights, {missing[0]} among them",
+            "the files are incomplete, or they hold another kind of model than config.json says",
+        )
+
+
+def _adapted(model: Any, adapter: Location) -> Any:
     from peft import PeftModel
 
-    return PeftModel.from_pretrained(model, str(arguments.peft))
+    options: dict[str, Any] = {"revision": adapter.commit} if adapter.commit else {}
+    return PeftModel.from_pretrained(model, adapter.source, **options)
 
 
 def _refused(source: str, error: Exception) -> BackendError:

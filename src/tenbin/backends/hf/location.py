@@ -114,7 +114,7 @@ def _embedded_file() -> Path:
 def _hub_file(given: str, arguments: HfArguments, name: str) -> Path:
     """A file of a hub repository, fetched if need be; HF_HUB_OFFLINE is the library's to heed."""
     if given.startswith((".", "/", "~")) or given.endswith(".gguf") or "\\" in given:
-        raise BackendError(f"no file or folder at {given}", "check the path of pretrained")
+        raise BackendError(f"no file or folder at {given}", "check the path")
     if not _HUB_ID.fullmatch(given):
         raise BackendError(
             f"{given!r} is neither a folder here ({Path(given).absolute()}) nor a hub id",

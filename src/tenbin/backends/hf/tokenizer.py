@@ -164,11 +164,24 @@ def load_tokenizer(source: str, **options: Any) -> Any:
 
     from tenbin.backends.hf.quiet import quiet_libraries
 
+    hint = "name another one with the model argument tokenizer=…"
     try:
         with quiet_libraries():
-            return AutoTokenizer.from_pretrained(source, **options)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise BackendError(
-            f"no tokenizer can be loaded from {source}: {str(error).splitlines()[0]}",
-            "name another one with the model argument tokenizer=…",
-        ) from error
+            found = AutoTokenizer.from_pretrained(source, **options)
+    except Exception as error:
+        # Any kind: damaged vocabularies break the reader wherever it happens to stand.
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if reason.endswith(":"):
+            reason = "its files are missing or unknown"
+        if "trust_remote_code" in str(error):
+            hint = "it brings its own code: read it, then add trust_remote_code=True"
+        raise BackendError(f"no tokenizer can be loaded from {source}: {reason}", hint) from error
+    if _is_blank(found):
+        raise BackendError(f"there is no vocabulary in {source}", hint)
+    return found
+
+
+def _is_blank(tokenizer: Any) -> bool:
+    """Whether plain words have no tokens: transformers makes such tokenizers of absent files."""
+    found = set(tokenizer("a b c 1 2 3 の 。", add_special_tokens=False)["input_ids"])
+    return found <= {tokenizer.unk_token_id, *tokenizer.all_special_ids}
