@@ -11,26 +11,31 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 
-def sentencepiece_tokenizer(folder: Path, **settings: Any) -> Any:
-    """A LlamaTokenizer over a trained sentencepiece model with byte fallback."""
+def sentencepiece_folder(folder: Path, kind: str, file: str = "tokenizer") -> None:
+    """A trained sentencepiece model with byte fallback, to be read by a class of transformers."""
     import sentencepiece
 
     text = folder / "text.txt"
     text.write_text("\n".join(part for line in SENTENCES * 20 for part in line.split("\n")))
     sentencepiece.SentencePieceTrainer.train(
         input=str(text),
-        model_prefix=str(folder / "tokenizer"),
-        model_type="bpe",
-        vocab_size=380,
+        model_prefix=str(folder / file),
+        model_type="unigram" if kind == "T5Tokenizer" else "bpe",
+        vocab_size=340,
         byte_fallback=True,
         character_coverage=1.0,
         hard_vocab_limit=False,
         minloglevel=2,
     )
     names = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-    described = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, **names, **settings}
+    described = {"tokenizer_class": kind, "add_bos_token": True, **names}
     (folder / "tokenizer_config.json").write_text(json.dumps(described))
     (folder / "config.json").write_text(json.dumps({"model_type": "llama"}))
+
+
+def sentencepiece_tokenizer(folder: Path) -> Any:
+    """Llama's tokenizer with a new-line token."""
+    sentencepiece_folder(folder, "LlamaTokenizer")
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_tokens([AddedToken("<NL>", special=True)], special_tokens=True)
     return tokenizer

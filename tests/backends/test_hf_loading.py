@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 import torch
+from tests.backends.pieces import sentencepiece_folder
 from tests.backends.reference import greedy_ids, plain_score
 from tests.backends.test_hf_checkpoint import opened
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.backend import HfBackend, open_hf
+from tenbin.backends.hf.tokenizer import load_tokenizer
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Score, Scores, Text
 
@@ -118,6 +120,15 @@ def test_a_folder_without_tokenizer_is_refused(copy: Path, kind: str) -> None:
     with pytest.raises(BackendError, match=str(copy)) as caught:
         opened(copy)
     assert "tokenizer=" in caught.value.hint
+
+
+def test_a_vocabulary_that_is_mistaken_is_refused(tmp_path: Path) -> None:
+    sentencepiece_folder(tmp_path, "T5Tokenizer", "spiece")
+    inner: Any = AutoTokenizer.from_pretrained(tmp_path)
+    if inner.eos_token_id not in inner("鰯", add_special_tokens=False)["input_ids"]:
+        pytest.skip("this version of transformers reads the vocabulary well")
+    with pytest.raises(BackendError, match="reads unknown characters as </s>"):
+        load_tokenizer(str(tmp_path))
 
 
 def test_weights_that_are_not_there_are_not_made_up(copy: Path) -> None:

@@ -178,6 +178,12 @@ def load_tokenizer(source: str, **options: Any) -> Any:
         raise BackendError(f"no tokenizer can be loaded from {source}: {reason}", hint) from error
     if _is_blank(found):
         raise BackendError(f"there is no vocabulary in {source}", hint)
+    if word := _false_unknown(found):
+        raise BackendError(
+            f"the tokenizer of {source} reads unknown characters as {word}, a token of another"
+            " meaning: this version of transformers mistakes its vocabulary",
+            "save it as tokenizer.json with an older transformers and name that as tokenizer=…",
+        )
     return found
 
 
@@ -185,3 +191,15 @@ def _is_blank(tokenizer: Any) -> bool:
     """Whether plain words have no tokens: transformers makes such tokenizers of absent files."""
     found = set(tokenizer("a b c 1 2 3 の 。", add_special_tokens=False)["input_ids"])
     return found <= {tokenizer.unk_token_id, *tokenizer.all_special_ids}
+
+
+def _false_unknown(tokenizer: Any) -> str | None:
+    """The special token, such as EOS, that is wrongly put for what the vocabulary lacks.
+
+    T5's tokenizer takes the third entry of a sentencepiece vocabulary for the unknown token,
+    which in others is BOS or EOS.
+    """
+    others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    rare = tokenizer("\U00013000", add_special_tokens=False)["input_ids"]
+    found = [token for token in rare if token in others]
+    return str(tokenizer.convert_ids_to_tokens(found[0])) if found else None
