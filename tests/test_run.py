@@ -260,6 +260,12 @@ def test_comparisons_are_paired() -> None:
     assert pandas.DataFrame(rows).shape[0] == len(rows)
 
 
+def test_confusion_scores_are_not_compared_as_means() -> None:
+    run = evaluate(tasks="jnli-1.3-0.2,marc_ja-1.1-0.2")
+    metrics = {row["metric"] for row in run.compare(run)}
+    assert metrics == {"acc", "acc_norm"}
+
+
 def test_window_notices() -> None:
     heard = Heard()
     run = evaluate(

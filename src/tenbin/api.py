@@ -85,7 +85,8 @@ class Run:
             cells: Task id here → task id there; by default every id that both runs have.
 
         Returns:
-            One row a metric: difference, standard error, wins, losses, ties, p-value.
+            One row a metric that is a mean over documents: difference, standard error, wins,
+            losses, ties, p-value.
         """
         from tenbin.statistics.comparison import compare
 
@@ -102,8 +103,9 @@ class Run:
                     raise ResultError(
                         f"no task {id!r} in the run", f"it has: {', '.join(run.scores)}"
                     )
-            for metric in self.document["details"][here]:
-                if (there, metric) in theirs:
+            for metric, detail in self.document["details"][here].items():
+                # Scores of a confusion matrix are no means over documents: nothing to pair.
+                if (there, metric) in theirs and detail["stderr_method"] == "analytic":
                     row = asdict(compare(mine[here, metric], theirs[there, metric]))
                     rows.append({"id": here, "other_id": there, **row, "metric": metric})
         return rows
@@ -167,9 +169,8 @@ def evaluate(
     """
     from tenbin.run import execute
 
-    given = dict(options, tasks=[tasks] if isinstance(tasks, str) else list(tasks))
-    if isinstance(model, str):
-        given["model"] = model
+    name = model if isinstance(model, str) else type(model).__name__
+    given = dict(options, model=name, tasks=tasks if isinstance(tasks, str) else list(tasks))
     config = build_config(given)
     finished = execute(
         config,

@@ -39,6 +39,8 @@ class RunConfig:
     encoding: Literal["joint", "separate"] = "joint"
     apply_chat_template: bool = False
     system_instruction: str | None = None
+    system_prompt: str | None = None
+    """Fills templates that write their own system part; SYSTEM_PROMPT in the environment."""
     fewshot_as_multiturn: bool = False
     fewshot: Literal["random", "fixed"] = "random"
     extra_metrics: tuple[str, ...] = ()
@@ -85,11 +87,11 @@ def _flag(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
-        raise ValueError("a whole number")
     try:
+        if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+            raise ValueError
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("a whole number") from None
 
 
@@ -108,7 +110,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def _shots(value: Any) -> tuple[int, ...]:
     numbers = tuple(_whole(part) for part in split_list(value))
-    if any(number < 0 for number in numbers):
+    if not numbers or any(number < 0 for number in numbers):
         raise ValueError("whole numbers of 0 or more")
     return numbers
 
@@ -117,10 +119,10 @@ def _limits(value: Any) -> tuple[float, ...]:
     try:
         numbers = tuple(float(part) for part in split_list(value))
     except (TypeError, ValueError):
-        raise ValueError("numbers, or fractions below 1") from None
-    for number in numbers:
-        if not number > 0 or (number >= 1 and number != int(number)):
-            raise ValueError("whole numbers above 0, or fractions between 0 and 1")
+        numbers = ()
+    usable = all(n > 0 and (n < 1 or n.is_integer()) for n in numbers)
+    if not numbers or not usable or isinstance(value, bool):
+        raise ValueError("whole numbers above 0, or fractions between 0 and 1")
     return numbers
 
 
@@ -174,6 +176,7 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "encoding": _one_of("joint", "separate"),
     "apply_chat_template": _flag,
     "system_instruction": _text,
+    "system_prompt": _text,
     "fewshot_as_multiturn": _flag,
     "fewshot": _one_of("random", "fixed"),
     "extra_metrics": _names,
@@ -205,6 +208,8 @@ def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
         raise ConfigError(
             "no tasks were named", "name some with --tasks; `tenbin tasks` lists what there is"
         )
+    if "system_prompt" not in values and os.environ.get("SYSTEM_PROMPT"):
+        values["system_prompt"] = os.environ["SYSTEM_PROMPT"]
     profile = find_profile(values.get("profile"))
     _apply_profile(profile, values)
     if values.get("sample_data") and values.get("data_dir"):
@@ -265,11 +270,6 @@ def read_run_file(path: str | Path) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise ConfigError(f"--config {path}: a run file is a mapping of keys")
     return check_values(loaded, str(path))
-
-
-def system_prompt_from(instruction: str | None, default: str) -> str:
-    """What templates that write their own system part put there."""
-    return instruction or os.environ.get("SYSTEM_PROMPT") or default
 
 
 def _counted(entries: int) -> str:

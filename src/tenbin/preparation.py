@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tenbin.config import RunConfig, pair_numbers, system_prompt_from
+from tenbin.config import RunConfig, pair_numbers
 from tenbin.documents import (
     DataChoice,
     DocumentSet,
@@ -91,6 +91,11 @@ def choose_cells(config: RunConfig) -> list[CellSetup]:
     limits = _per_task(config, "limit", config.limit, selected)
     setups: dict[str, CellSetup] = {}
     chosen_tasks = [chosen for entry in selected for chosen in entry]
+    if config.template and config.template not in {chosen.template for chosen in chosen_tasks}:
+        raise ConfigError(
+            f"--template {config.template} changes nothing: every entry of --tasks names its own",
+            "leave it out, or name tasks without version and template",
+        )
     for chosen, number, limit in zip(chosen_tasks, shots, limits, strict=True):
         task = _adjusted(chosen.task, config)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
@@ -122,6 +127,14 @@ def _per_task(
         return [by_id[chosen.full_id] for entry in selected for chosen in entry]
     paired = pair_numbers(name, numbers, config.tasks)
     return [number for entry, number in zip(selected, paired, strict=True) for _ in entry]
+
+
+def pairing_notices(config: RunConfig, setups: list[CellSetup]) -> list[str]:
+    """Says which number went to which task, where that is not the order written."""
+    if config.way.pairing != "sorted" or max(len(config.num_fewshot), len(config.limit)) < 2:
+        return []
+    pairs = [f"{s.cell.id}: shots {s.cell.shots}, limit {s.limit or 'none'}" for s in setups]
+    return [f"profile {config.way.name} pairs numbers with sorted names: {'; '.join(pairs)}"]
 
 
 def _adjusted(task: Task, config: RunConfig) -> Task:
@@ -164,7 +177,7 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
         apply_chat_template=config.apply_chat_template,
         fewshot_as_multiturn=config.fewshot_as_multiturn,
         system_instruction=config.system_instruction,
-        system_prompt=system_prompt_from(config.system_instruction, DEFAULT_SYSTEM_PROMPT),
+        system_prompt=(config.system_instruction or config.system_prompt or DEFAULT_SYSTEM_PROMPT),
         fit_examples=config.way.fit_examples,
         cap_by_references=config.way.cap_by_references,
     )

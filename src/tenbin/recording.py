@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenbin.config import RunConfig
+from tenbin.metrics.judge import metric_names
 from tenbin.planning.plan import content_key
 from tenbin.preparation import CellSetup, Data
 from tenbin.records import Cell, Prompt, ScoreRow, Scores, Template, Text
@@ -40,7 +41,7 @@ def record(
         **_cell_entries(setups, scores, data, judged),
         "groups": {g.id: {"alias": g.id, **score_entries(g.rows)} for g in groups},
         "group_subtasks": {g.id: list(g.members) for g in groups},
-        "group_details": {g.id: score_details(g.rows) for g in groups},
+        "group_details": {g.id: score_details(g.rows, percent_metrics(setups)) for g in groups},
         "failures": failure_reasons(judged),
         "warnings": [*data.notices(), *window_notices(setups, judged)],
         "config": config.as_dict(),
@@ -78,7 +79,7 @@ def _cell_entries(
         cell, rows = setup.cell, scores[setup.cell]
         scored, _ = data.for_cell(setup)
         entries["results"][cell.id] = {"alias": cell.id, **score_entries(rows)}
-        entries["details"][cell.id] = score_details(rows)
+        entries["details"][cell.id] = score_details(rows, percent_metrics([setup]))
         entries["versions"][cell.id] = cell.version
         entries["n-shot"][cell.id] = cell.shots
         entries["n-samples"][cell.id] = {
@@ -90,6 +91,13 @@ def _cell_entries(
         entries["data"][cell.id] = data_entries(data.files(setup))
         entries["prompts"][cell.id] = _prompt_entries(setup, asked[cell])
     return entries
+
+
+def percent_metrics(setups: Sequence[CellSetup]) -> frozenset[str]:
+    """Names of the metrics whose values run from 0 to 100."""
+    return frozenset(
+        name for setup in setups for name, metric in metric_names(setup.task) if metric.percent
+    )
 
 
 def _cell_config(setup: CellSetup) -> dict[str, Any]:
@@ -186,5 +194,6 @@ def run_file(config: RunConfig) -> dict[str, Any]:
     return {
         name: value
         for name, value in config.as_dict().items()
-        if value not in (None, [], {}, False) and name != "output_path"
+        if value is not None and value is not False and value != [] and value != {}
+        if name != "output_path"
     }

@@ -6,7 +6,7 @@ config → cells → data → prompts → plan → answers → outcomes → scor
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -24,6 +24,7 @@ from tenbin.preparation import (
     choose_cells,
     data_choice,
     load_data,
+    pairing_notices,
     prompt_settings,
     prompts_of,
 )
@@ -75,13 +76,15 @@ def execute(
     stamp = datetime.now(timezone.utc)
     setups = choose_cells(config)
     data = load_data(config, setups, listener.transfer)
-    for notice in data.notices():
+    for notice in [*pairing_notices(config, setups), *data.notices()]:
         listener.message(notice)
     folder = None
     if write:
         model = str(config.model_args.get("pretrained", config.model))
         folder = choose_folder(config.output_path, model, stamp.strftime("%Y%m%d-%H%M%S"))
-    opened = backend if backend is not None else open_backend(backend_settings(config))
+    opened = (
+        backend if backend is not None else open_backend(backend_settings(config, listener.message))
+    )
     try:
         plan = _plan(config, setups, data, opened)
         answers = _ask(config, plan, opened, listener)
@@ -109,7 +112,9 @@ def execute(
     return finished
 
 
-def backend_settings(config: RunConfig) -> BackendSettings:
+def backend_settings(
+    config: RunConfig, notify: Callable[[str], None] | None = None
+) -> BackendSettings:
     """The model half of a config."""
     return BackendSettings(
         model=config.model,
@@ -120,6 +125,7 @@ def backend_settings(config: RunConfig) -> BackendSettings:
         encoding=config.encoding,
         add_bos=config.way.add_bos,
         cache_dir=str(data_choice(config).cache_dir),
+        notify=notify,
     )
 
 

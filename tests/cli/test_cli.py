@@ -108,7 +108,7 @@ def test_run_prints_a_table_and_writes_results(
     value = document["results"]["jnli-1.3-0.2"]["acc"]
     assert f"{value:.4f}" in out and "mlogiqa_mcq" in out and str(path) in out
     assert "\x1b" not in out, "no colour codes in a pipe"
-    assert "requests" in err, "progress goes to stderr"
+    assert "loading the model" in err, "progress goes to stderr"
 
 
 def test_flags_override_the_run_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,9 +133,84 @@ def test_flags_override_the_run_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert second["prompts"] == document["prompts"]
 
 
+def test_a_run_file_keeps_falsy_values_and_the_system_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SYSTEM_PROMPT", "手短に。")
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    given = ["--tasks", "jnli-1.3-0.6", "--seed", "0", "--num_fewshot", "2", "--limit", "2"]
+    assert run(capsys, "run", *SCRIPTED, *given, "--output_path", str(first))[0] == 0
+    monkeypatch.delenv("SYSTEM_PROMPT")
+    again = ["--config", str(tmp_path / "a.run" / "run.yaml"), "--output_path", str(second)]
+    assert run(capsys, "run", *again)[0] == 0
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in (first, second)]
+    assert documents[0]["config"]["seed"] == documents[1]["config"]["seed"] == 0
+    assert documents[0]["config"]["system_prompt"] == "手短に。"
+    assert documents[0]["prompts"] == documents[1]["prompts"]
+
+
+def test_a_flag_overrides_the_files_place_of_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text("tasks: jnli\nsample_data: true\nmodel: scripted\n", encoding="utf-8")
+    code, _, err = run(capsys, "run", "--config", str(config), "--data_dir", str(tmp_path))
+    assert code == 1 and "exclude each other" not in err and str(tmp_path) in err
+    code, _, err = run(
+        capsys, "run", "--config", str(config), "--sample_data", "false", "--offline"
+    )
+    assert code == 1 and "offline" in err.lower()
+
+
+def test_a_narrow_terminal_gets_lines_instead_of_shreds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rich.console import Console
+
+    import tenbin
+    from tenbin.report.terminal import print_results
+
+    path = tmp_path / "r.json"
+    run(
+        capsys, "run", *SCRIPTED, "--tasks", "mlogiqa_gen,jsquad", "--limit", "1",
+        "--output_path", str(path),
+    )  # fmt: skip
+    print_results(tenbin.load_run(path).document, Console(width=60, color_system=None))
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 60
+    assert "format_failure,flexible-extract ↓" in out and "0.00%" in out
+
+
+def test_unknown_flags_get_a_near_match(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--num_fewshots", "3"])
+    assert "did you mean --num_fewshot" in capsys.readouterr().err
+
+
+def test_output_that_is_a_folder_is_found_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.json").mkdir()
+    code, _, err = run(
+        capsys, "run", *SCRIPTED, "--tasks", "jnli", "--output_path", str(tmp_path / "x.json")
+    )
+    assert code == 1 and "it is a folder" in err
+
+
+def test_an_unusable_journal_is_one_message(
+    cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache.write_text("no folder")
+    code, _, err = run(capsys, "run", *SCRIPTED, "--tasks", "jnli", "--limit", "1")
+    assert code == 1 and "--no_cache" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["--tasks", "jnli-1.3-0.2", "--template", "0.3"], ["changes nothing"]),
+        (["--tasks", "jnli", "--limit", ""], ["--limit takes"]),
+        (["--tasks", "jnli", "--limit", "inf"], ["--limit takes"]),
         (["--tasks", "jcomonsenseqa"], ["unknown task", "did you mean jcommonsenseqa"]),
         (
             ["--tasks", "jnli", "--num_fewshot", "1,2"],

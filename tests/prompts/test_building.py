@@ -166,6 +166,22 @@ def test_bad_rows_are_named(task: Task) -> None:
         build(task, "0.1", documents=[Document("d", fields, None, "x:1")])
 
 
+def test_a_list_as_target_is_several_references(task: Task) -> None:
+    asked = replace(
+        task,
+        kind="generate",
+        references=None,
+        templates={"x": replace(task.templates["0.1"], text="{{ question }}", target="accepted")},
+    )
+    prompt = build(asked, "x", documents=[row("v0", accepted=["3", "three"])])[0]
+    assert prompt.references == ("3", "three") and prompt.target == "3"
+    listed = replace(asked.templates["x"], target="{{ accepted }}")
+    again = build(
+        replace(asked, templates={"x": listed}), "x", documents=[row("v0", accepted=["3", "three"])]
+    )[0]
+    assert again.references == ("3", "three")
+
+
 def test_templates_are_sandboxed(task: Task) -> None:
     evil = replace(task.templates["0.1"], text="{{ question.__class__.__mro__ }}")
     with pytest.raises(TaskError, match=r"could not be rendered|not there"):

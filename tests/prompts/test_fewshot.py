@@ -106,6 +106,15 @@ def test_running_draw_is_one_generator_for_order_and_examples(task: Task) -> Non
     assert got == [(d.id, [e.id for e in rng.sample(pool, 3)]) for d in shuffled[:5]]
 
 
+def test_running_draw_from_the_scored_split_leaves_the_document_out() -> None:
+    shared = load_registry().newest("mlogiqa_mcq_ja")
+    pool = documents(6)
+    draw = open_draw(shared, pool, 4, 42, "random", True)
+    for document in draw.order(pool):
+        examples = draw.examples(document)
+        assert len(examples) == 4 and document not in examples
+
+
 def test_stratified_running_draw_as_published() -> None:
     pool = Pool(documents(31), "label")
     got = [d.id for d in pool.sample(random.Random(42), 5)]

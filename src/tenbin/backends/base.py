@@ -5,7 +5,7 @@ Knows nothing of tasks, documents or metrics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -30,6 +30,8 @@ class BackendSettings:
     add_bos: bool | None = None
     """None: as the tokenizer does by itself. Never doubled."""
     cache_dir: str | None = None
+    notify: Callable[[str], None] | None = None
+    """Told what takes long before any request is asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,5 +200,8 @@ def open_scripted(settings: BackendSettings) -> Backend:
         except (TypeError, ValueError):
             raise ConfigError(f"model argument {name}={value!r} is not a number") from None
     text = options.pop("text", None)
+    if text is not None:
+        # What it writes is what this model is: another text must not find these answers.
+        options.setdefault("fingerprint", f"scripted-{settings.encoding}-writes-{text}")
     source: TextSource | None = None if text is None else lambda prompt: str(text)
     return ScriptedBackend(texts=source, encoding=settings.encoding, **options)

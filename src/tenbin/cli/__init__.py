@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tenbin.cli.arguments import build_parser, normalise_flags
+from tenbin.cli.arguments import build_parser, explain_unknown, normalise_flags
 from tenbin.errors import TenbinError
 
 
@@ -16,7 +16,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, 1 for an error the user can mend, 130 when interrupted."""
     arguments = normalise_flags(sys.argv[1:] if argv is None else argv)
     parser = build_parser()
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.exit(2, f"tenbin: {explain_unknown(unknown, options.command)}\n")
     if options.command is None:
         parser.print_help()
         return 0
@@ -26,11 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tenbin: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(
-            "\ntenbin: interrupted; every answer so far is kept. "
-            "The same command goes on from here.",
-            file=sys.stderr,
-        )
+        kept = options.command == "run" and not options.no_cache
+        more = "; every answer so far is kept, the same command goes on from here" if kept else ""
+        print(f"\ntenbin: interrupted{more}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output, `head` for one, has seen enough.

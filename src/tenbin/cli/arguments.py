@@ -40,6 +40,20 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=30, width=96)
 
 
+def explain_unknown(unknown: Sequence[str], command: str | None) -> str:
+    """What to say of arguments that no command takes."""
+    from difflib import get_close_matches
+
+    known: list[str] = []
+    for action in build_parser()._actions:
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
+            known = list(action.choices[command]._option_string_actions)
+    written = unknown[0].partition("=")[0]
+    close = get_close_matches(written, known, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return f"unknown argument {unknown[0]!r}\n  → {guess}`tenbin {command} --help` lists all"
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
     parser = argparse.ArgumentParser(
@@ -89,7 +103,9 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     output.add_argument(
         "--no_cache",
-        action="store_true",
+        nargs="?",
+        const=True,
+        metavar="true|false",
         default=None,
         help="neither read nor write the journal of answers that lets a run go on",
     )
@@ -176,7 +192,9 @@ def _add_prompt(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", metavar="N", help="seed of the draw of examples (default: 1234)")
     group.add_argument(
         "--apply_chat_template",
-        action="store_true",
+        nargs="?",
+        const=True,
+        metavar="true|false",
         default=None,
         help="put prompts into the model's chat format",
     )
@@ -187,7 +205,9 @@ def _add_prompt(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--fewshot_as_multiturn",
-        action="store_true",
+        nargs="?",
+        const=True,
+        metavar="true|false",
         default=None,
         help="examples as turns of the conversation",
     )
@@ -202,7 +222,9 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--sample_data",
-        action="store_true",
+        nargs="?",
+        const=True,
+        metavar="true|false",
         default=None,
         help="use the few rows shipped with tenbin: for trying things out, not for scores",
     )
@@ -210,7 +232,12 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         "--jglue_version", metavar="V", help="1.1 (default) or 1.3 (29 JNLI labels differ)"
     )
     group.add_argument(
-        "--offline", action="store_true", default=None, help="never download, use the cache"
+        "--offline",
+        nargs="?",
+        const=True,
+        metavar="true|false",
+        default=None,
+        help="never download, use the cache",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -25,7 +26,7 @@ def execute(options: argparse.Namespace) -> int:
     data = load_data(config, setups, listener.transfer)
     for notice in data.notices():
         listener.message(notice)
-    tokenizer = _open_tokenizer(options, config)
+    tokenizer = _open_tokenizer(options, config, listener.message)
     settings = prompt_settings(config)
     for setup in setups:
         for prompt in prompts_of(setup, data, settings, tokenizer):
@@ -36,7 +37,9 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _open_tokenizer(options: argparse.Namespace, config: RunConfig) -> Tokenizer | None:
+def _open_tokenizer(
+    options: argparse.Namespace, config: RunConfig, notify: Callable[[str], None]
+) -> Tokenizer | None:
     if options.tokenizer is None:
         if options.max_length is not None:
             raise ConfigError("--max_length counts tokens", "name a tokenizer with --tokenizer")
@@ -53,6 +56,7 @@ def _open_tokenizer(options: argparse.Namespace, config: RunConfig) -> Tokenizer
             encoding=config.encoding,
             add_bos=config.way.add_bos,
             cache_dir=str(data_choice(config).cache_dir),
+            notify=notify,
         )
     )
 

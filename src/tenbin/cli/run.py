@@ -11,10 +11,16 @@ from tenbin.config import RunConfig, build_config, check_values, read_run_file
 def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
     """A checked config from a run file and the flags over it."""
     flags = {k: v for k, v in vars(options).items() if k not in {"command", "config", *not_config}}
+    checked = check_values(flags)
     given: dict[str, Any] = {}
     if getattr(options, "config", None):
         given.update(read_run_file(options.config))
-    given.update(check_values(flags))
+        # Where rows come from is one choice: a flag for one place overrides the file's other one.
+        if checked.get("data_dir"):
+            given.pop("sample_data", None)
+        if checked.get("sample_data"):
+            given.pop("data_dir", None)
+    given.update(checked)
     return build_config(given)
 
 

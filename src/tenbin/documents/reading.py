@@ -105,7 +105,13 @@ def _line_rows(path: Path, text: str) -> Iterator[Row]:
 
 def _parse_line(line: str, origin: str) -> Any:
     try:
-        return json.loads(line)
+        value = json.loads(line)
+        if "\\ud" in line or "\\uD" in line:
+            # Half of a surrogate pair is no character: it could be neither encoded nor stored.
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError as error:
+        raise DataError(f"{origin}: half of a surrogate pair: {error.reason}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"{origin}: broken JSON: {error}") from error
 

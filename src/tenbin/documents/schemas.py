@@ -91,6 +91,10 @@ def mlogiqa_document(row: Row, number: int) -> Document:
     """Read a passage with a question and four options; its id names the item in all languages."""
     options = _take_options(row)
     answer_field = "answer" if "answer" in row.values or "label" not in row.values else "label"
+    if {"answer", "label"} <= row.values.keys():
+        other = take_label(row, "label", 4, LETTERS)
+        if other != take_label(row, "answer", 4, LETTERS):
+            refuse(row, "label", row.values["label"], "the same choice as `answer`")
     identifier = take_identifier(row, "id", number)
     fields = {
         "context": take_text(row, "context").strip(),

@@ -6,12 +6,14 @@ Knows requests by key only.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from tenbin.errors import ConfigError
 from tenbin.records import Failure, Response, Rolled, Scores, Text
 
 _KINDS: dict[str, Callable[..., Response]] = {
@@ -29,8 +31,20 @@ class Journal:
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         """Open or create the journal of this fingerprint."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / f"{fingerprint[:32]}.sqlite"
+        name = hashlib.sha256(fingerprint.encode()).hexdigest()[:32]
+        self.path = folder / f"{name}.sqlite"
+        self._fingerprint = fingerprint
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._open()
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(
+                f"the journal {self.path} cannot be used: {error}",
+                "name another place with --cache_dir, delete the file if it is damaged, "
+                "or do without with --no_cache",
+            ) from error
+
+    def _open(self) -> None:
         self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
         # A crash of the program loses nothing; a power cut may lose the last answers only.
@@ -40,7 +54,6 @@ class Journal:
             "fingerprint TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, "
             "payload TEXT NOT NULL, PRIMARY KEY (fingerprint, key)) WITHOUT ROWID"
         )
-        self._fingerprint = fingerprint
 
     def read(self, keys: Iterable[str]) -> dict[str, Response]:
         """The answers known for these keys."""

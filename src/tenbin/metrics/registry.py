@@ -28,6 +28,8 @@ class Metric:
     needs_unconditional: bool
     """Whether choices must also be scored without their prompt."""
     description: str
+    percent: bool = False
+    """Whether values run from 0 to 100 instead of 0 to 1."""
 
 
 def _choice(
@@ -36,8 +38,10 @@ def _choice(
     return Metric(name, "choice", aggregation, True, unconditional, description)
 
 
-def _generate(name: str, description: str, higher_is_better: bool = True) -> Metric:
-    return Metric(name, "generate", "mean", higher_is_better, False, description)
+def _generate(
+    name: str, description: str, higher_is_better: bool = True, percent: bool = False
+) -> Metric:
+    return Metric(name, "generate", "mean", higher_is_better, False, description, percent)
 
 
 _ALL = (
@@ -49,8 +53,10 @@ _ALL = (
     _choice("balanced_acc", "mean recall over the gold classes", "balanced_acc"),
     _choice("mcc", "Matthews correlation of gold and predicted classes", "mcc"),
     _choice("macro_f1", "mean F1 over classes", "macro_f1"),
-    _generate("japanese_exact_match", "percent equal to a reference after normalisation"),
-    _generate("japanese_f1", "bag-of-words F1 with a reference, in percent"),
+    _generate(
+        "japanese_exact_match", "percent equal to a reference after normalisation", True, True
+    ),
+    _generate("japanese_f1", "bag-of-words F1 with a reference, in percent", True, True),
     _generate("exact_match", "share of answers equal to a reference"),
     _generate("format_failure", "share of answers from which nothing could be read", False),
 )
@@ -66,5 +72,6 @@ def find_metric(name: str) -> Metric:
     """
     if name in METRICS:
         return METRICS[name]
-    close = difflib.get_close_matches(name, METRICS, n=3) or list(METRICS)
-    raise TaskError(f"unknown metric {name!r}", f"did you mean {', '.join(close)}?")
+    close = difflib.get_close_matches(name, METRICS, n=3)
+    guess = f"did you mean {', '.join(close)}? " if close else ""
+    raise TaskError(f"unknown metric {name!r}", f"{guess}metrics: {', '.join(METRICS)}")

@@ -5,6 +5,7 @@ Knows nothing of tasks; it renders a source over a mapping of fields or says why
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,14 @@ from tenbin.errors import TaskError
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
 )
+
+
+def _regex_replace(text: str, pattern: str, value: str = "", count: int = 0) -> str:
+    """lm-eval's one filter beyond Jinja's own."""
+    return re.sub(pattern, value, text, count=count)
+
+
+_ENVIRONMENT.filters["regex_replace"] = _regex_replace
 
 
 @lru_cache(maxsize=4096)

@@ -133,6 +133,8 @@ class Running:
     pool: Pool
     shots: int
     seed: int
+    shares_split: bool
+    """Whether the pool holds the scored documents: one more is drawn, in the document's place."""
     _generator: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,7 +148,12 @@ class Running:
 
     def examples(self, document: Document) -> list[Document]:
         """The next draw, whichever document asks."""
-        return self.pool.sample(self._generator, self.shots) if self.shots else []
+        if self.shots == 0:
+            return []
+        if not self.shares_split:
+            return self.pool.sample(self._generator, self.shots)
+        drawn = self.pool.sample(self._generator, self.shots + 1)
+        return [example for example in drawn if example.id != document.id][: self.shots]
 
 
 def open_draw(
@@ -173,5 +180,5 @@ def open_draw(
     strata = task.fewshot.label if task.fewshot.sampler == "stratified" else None
     prepared = Pool(pool, strata)
     if running:
-        return Running(prepared, shots, seed)
+        return Running(prepared, shots, seed, shares_split)
     return PerDocument(prepared, shots, seed, task.family, mode == "fixed")

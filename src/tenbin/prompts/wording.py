@@ -51,8 +51,9 @@ def _word(task: Task, template: Template, document: Document, fields: Mapping[st
         target = choices[gold]
     else:
         choices, gold = None, None
-        target = str(_value(template.target, fields))
-        references = _references(task, fields) or (target,)
+        accepted = _accepted(_value(template.target, fields))
+        target = accepted[0]
+        references = _references(task, fields) or accepted
     if template.example_target is not None:
         target = render(template.example_target, fields)
     return Worded(str(text), choices, gold, references, target)
@@ -65,6 +66,20 @@ def _value(source: str | int, fields: Mapping[str, Any]) -> Any:
     if source in fields:
         return fields[source]
     return render(source, fields)
+
+
+def _accepted(value: Any) -> tuple[str, ...]:
+    """The answers a generation task's target stands for: a list is several, as in lm-eval."""
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        try:
+            value = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            return (value,)
+    if isinstance(value, list | tuple):
+        if not value:
+            raise TaskError("doc_to_target gives an empty list")
+        return tuple(str(one) for one in value)
+    return (str(value),)
 
 
 def _choices(source: str | tuple[str, ...] | None, fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -93,7 +108,8 @@ def _gold(value: Any, choices: tuple[str, ...], document: Document) -> int:
         return value
     raise DataError(
         f"{document.origin}: the gold answer {value!r} is not one of the {len(choices)} choices",
-        f"it must be an index from 0 to {len(choices) - 1} or one of: {', '.join(choices)}",
+        f"it must be an index from 0 to {len(choices) - 1} (digits are an index), or the text of "
+        f"one of: {', '.join(choices)}",
     )
 
 

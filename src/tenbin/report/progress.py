@@ -37,7 +37,7 @@ class LineProgress:
         """Asking begins; the model's weights come first."""
         self._total, self._work = total, work
         self._started = self._spoken = time.monotonic()
-        self.message(f"loading the model, then {total:,} requests")
+        self.message(f"loading the model, then asking {total:,} times")
 
     def advance(self, work: float) -> None:
         """Speak when the last line is long ago."""

@@ -10,13 +10,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+_NARROW = 96
+"""Columns below which a table would fold into shreds."""
+
 
 def print_results(document: Mapping[str, Any], console: Console | None = None) -> None:
     """The scores of a run: one line a metric, then groups, then what went wrong."""
     console = console or make_console()
-    console.print(_score_table(document))
-    if document["groups"]:
-        console.print(_group_table(document))
+    if console.width < _NARROW:
+        _print_stacked(document, console)
+    else:
+        console.print(_score_table(document))
+        if document["groups"]:
+            console.print(_group_table(document))
     for cell, reasons in document["failures"].items():
         for reason, count in reasons.items():
             console.print(
@@ -24,6 +30,27 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
             )
     for warning in document["warnings"]:
         console.print(Text(f"note: {warning}", style="yellow"), soft_wrap=True)
+
+
+def _print_stacked(document: Mapping[str, Any], console: Console) -> None:
+    """A heading a task and a line a metric, for narrow terminals."""
+    console.print(Text(_model_name(document), style="dim"))
+    for id, config in document["configs"].items():
+        details = document["details"][id]
+        first = next(iter(details.values()))
+        console.print(Text(id, style="bold"))
+        facts = f"  template {config['template']}, shots {config['num_fewshot']}, n {first['n']:,}"
+        console.print(Text(f"{facts}, failed {first['failed']:,}", style="dim"))
+        _print_lines(document["results"][id], details, console)
+    for id, entries in document["groups"].items():
+        console.print(Text(f"{id}: {len(document['group_subtasks'][id])} tasks", style="bold"))
+        _print_lines(entries, document["group_details"][id], console)
+
+
+def _print_lines(entries: Mapping[str, Any], details: Mapping[str, Any], console: Console) -> None:
+    for metric, detail in details.items():
+        value, error = _numbers(entries, metric, detail)
+        console.print(f"  {_metric_name(metric, detail)}  {value} ± {error}", highlight=False)
 
 
 def make_console() -> Console:
@@ -40,7 +67,7 @@ def _table(title: str, *columns: tuple[str, str]) -> Table:
             name,
             justify=justify,  # type: ignore[arg-type]
             overflow="fold",
-            no_wrap=justify == "right",
+            no_wrap=justify == "right" or name == "metric",
         )
     return table
 
@@ -67,7 +94,7 @@ def _score_table(document: Mapping[str, Any]) -> Table:
                 f"{detail['n']:,}" if first else "",
                 str(config["num_fewshot"]) if first else "",
                 _metric_name(metric, detail),
-                *_numbers(entries, metric),
+                *_numbers(entries, metric, detail),
                 _failed(detail) if first else "",
                 end_section=position == len(details) - 1,
             )
@@ -93,7 +120,7 @@ def _group_table(document: Mapping[str, Any]) -> Table:
                 str(len(document["group_subtasks"][id])) if first else "",
                 f"{detail['n']:,}" if first else "",
                 _metric_name(metric, detail),
-                *_numbers(entries, metric),
+                *_numbers(entries, metric, detail),
                 _failed(detail) if first else "",
             )
     return table
@@ -115,14 +142,15 @@ def _metric_name(metric: str, detail: Mapping[str, Any]) -> str:
     return f"{metric} {'↑' if detail['higher_is_better'] else '↓'}"
 
 
-def _numbers(entries: Mapping[str, Any], metric: str) -> tuple[str, str]:
+def _numbers(entries: Mapping[str, Any], metric: str, detail: Mapping[str, Any]) -> tuple[str, str]:
     name, comma, filter_name = metric.partition(",")
     value, stderr = entries[metric], entries[f"{name}_stderr{comma}{filter_name}"]
+    unit = detail["unit"]
     # Percentages need two decimals to say what fractions say with four.
-    digits = 2 if value is not None and abs(value) > 1 else 4
+    digits = 2 if unit else 4
     return (
-        "–" if value is None else f"{value:.{digits}f}",
-        "–" if stderr is None else f"{stderr:.{digits}f}",
+        "–" if value is None else f"{value:.{digits}f}{unit}",
+        "–" if stderr is None else f"{stderr:.{digits}f}{unit}",
     )
 
 

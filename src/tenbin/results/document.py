@@ -41,14 +41,15 @@ def score_entries(rows: Sequence[ScoreRow]) -> dict[str, float | None]:
     return entries
 
 
-def score_details(rows: Sequence[ScoreRow]) -> dict[str, Any]:
-    """What each value rests on."""
+def score_details(rows: Sequence[ScoreRow], percent: frozenset[str]) -> dict[str, Any]:
+    """What each value rests on; `percent` names the metrics that run from 0 to 100."""
     return {
         row.metric: {
             "n": row.n,
             "failed": row.failed,
             "stderr_method": row.stderr_method,
             "higher_is_better": row.higher_is_better,
+            "unit": "%" if row.metric in percent else "",
         }
         for row in rows
     }

@@ -7,6 +7,7 @@ path is a folder in which each run gets a folder of its own.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -45,12 +46,14 @@ def choose_folder(output_path: str | None, model: str, stamp: str) -> RunFolder:
         folder = RunFolder(place, place / RESULT)
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
+        if folder.result_file.is_dir():
+            raise IsADirectoryError(21, "it is a folder", str(folder.result_file))
         probe = folder.path / ".writable"
         probe.touch()
         probe.unlink()
     except OSError as error:
         raise ConfigError(
-            f"--output_path: {folder.path} cannot be written: {error.strerror}",
+            f"--output_path: {error.filename or folder.path} cannot be written: {error.strerror}",
             "name a place you may write to",
         ) from error
     return folder
@@ -66,7 +69,7 @@ def write_run(
     import yaml
 
     samples = folder.path / SAMPLES
-    partial = samples.with_suffix(".partial")
+    partial = _partial(samples)
     write_samples(partial, rows)
     partial.replace(samples)
     _write_text(
@@ -79,9 +82,14 @@ def write_run(
 
 
 def _write_text(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
+    partial = _partial(path)
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+
+
+def _partial(path: Path) -> Path:
+    """A name of this process's own: two runs into one place must not take each other's file."""
+    return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class Registry:
     def _closest(self, entry: str) -> str:
         ids = [f"{t.name}-{t.version}-{w}" for t in self.all() for w in t.templates]
         known = [*self.tasks, *self.groups(), *ids]
-        close = get_close_matches(entry, known, n=5, cutoff=0.5)
+        close = get_close_matches(entry.lower(), known, n=5, cutoff=0.5)
         listing = "`tenbin tasks` lists everything"
         return f"did you mean {', '.join(close)}? {listing}" if close else listing
 

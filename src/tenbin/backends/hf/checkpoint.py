@@ -55,7 +55,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     arguments = read_arguments(settings)
     device = device_of(arguments)
     location = locate_model(arguments)
-    source = _source(location, arguments, settings.cache_dir)
+    source = _source(location, arguments, settings)
     config = load_config(source.name, **source.options)
     dtype = choose_dtype(arguments, config, device)
     adapter = _adapter(arguments)
@@ -96,17 +96,17 @@ def open_tokenizer(settings: BackendSettings) -> HfTokenizer:
     if folder.is_dir() and not (folder / "config.json").is_file() and arguments.gguf_file is None:
         inner, config = load_tokenizer(str(folder)), None
     else:
-        source = _source(locate_model(arguments), arguments, settings.cache_dir)
+        source = _source(locate_model(arguments), arguments, settings)
         config = load_config(source.name, **source.options)
         inner, _ = _tokenizer(source, arguments)
     window = arguments.max_length or window_of(config, inner)
     return HfTokenizer(inner, window, arguments.add_bos_token)
 
 
-def _source(location: Location, arguments: HfArguments, cache_dir: str | None) -> _Source:
+def _source(location: Location, arguments: HfArguments, settings: BackendSettings) -> _Source:
     if location.gguf is not None:
         digest = file_hash(location.gguf)
-        folder = converted_folder(location.gguf, digest, cache_dir)
+        folder = converted_folder(location.gguf, digest, settings.cache_dir, settings.notify)
         return _Source(str(folder), f"gguf:{digest}:{CONVERSION_VERSION}", {})
     options: dict[str, Any] = {"trust_remote_code": arguments.trust_remote_code}
     for name in ("subfolder", "cache_dir"):

@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,16 @@ def file_hash(file: Path) -> str:
     return digest.hexdigest()
 
 
-def converted_folder(gguf: Path, digest: str, cache_dir: str | None) -> Path:
+def converted_folder(
+    gguf: Path, digest: str, cache_dir: str | None, notify: Callable[[str], None] | None = None
+) -> Path:
     """The folder of a GGUF file's weights, made if it is not there.
 
     Args:
         gguf: The file.
         digest: Its hash.
         cache_dir: The user's cache folder; None for the default.
+        notify: Told when a conversion begins.
 
     Raises:
         BackendError: The file cannot be read, or its tokenizer does not survive saving.
@@ -59,6 +63,8 @@ def converted_folder(gguf: Path, digest: str, cache_dir: str | None) -> Path:
     target = cache_root(cache_dir) / "models" / f"{digest[:32]}-v{CONVERSION_VERSION}"
     if (target / "config.json").is_file():
         return target
+    if notify is not None:
+        notify(f"converting {gguf.name} to float32, once; later starts read {target}")
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="converting-", dir=target.parent))
     try:
