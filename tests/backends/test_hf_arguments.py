@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.hf.arguments import parse_model_args, read_arguments
+from tenbin.backends.hf.arguments import read_arguments
 from tenbin.errors import BackendError, ConfigError
 
 
@@ -22,17 +22,6 @@ def test_strings_become_what_they_mean() -> None:
     assert found.revision == "v=1"
     assert read(add_bos_token="None").add_bos_token is None
     assert read(add_bos_token=False).add_bos_token is False
-
-
-def test_parsing_the_command_line() -> None:
-    assert parse_model_args("pretrained=a/b, tokenizer=x=y") == {
-        "pretrained": "a/b",
-        "tokenizer": "x=y",
-    }
-    assert parse_model_args("") == {}
-    for text, message in [("a", "name=value"), ("a=1,,b=2", "name=value"), ("a=1,a=2", "twice")]:
-        with pytest.raises(ConfigError, match=message):
-            parse_model_args(text)
 
 
 def test_unknown_names_are_refused_with_the_nearest() -> None:

@@ -41,7 +41,9 @@ def test_a_folder_answers_everything_once(llama_folder: Path) -> None:
     keys = [key for key, _ in backend.run(requests)]
     assert sorted(keys) == ["f", "g", "none", "r", "s"]
     described = backend.describe()
-    assert described["engine"] == {"name": "hf", "mode": "plain rows", "version": "2"}
+    assert described["engine"]["name"] == "hf"
+    assert described["engine"]["mode"] == "packed tree"
+    assert described["engine"]["passed_over"] == []
     assert described["model"] == str(llama_folder)
     assert (described["dtype"], described["device"]) == ("float32", "cpu")
     assert described["parameters"] > 0

@@ -86,7 +86,7 @@ def test_a_row_that_never_fits_is_a_failure(
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(forward_module.Forward, "_values", full)
-    backend = HfBackend.from_model(model, tokenizer, max_length=64)
+    backend = HfBackend.from_model(model, tokenizer, max_length=64, engine="plain")
     answers = dict(backend.run(REQUESTS))
     assert len(answers) == len(REQUESTS)
     assert all(isinstance(answer, Failure) and answer.retryable for answer in answers.values())
@@ -115,7 +115,7 @@ def test_rolling_predicts_every_token_once(tiny: tuple[Any, Any], text: str) -> 
 
 def test_answers_come_before_the_end(llama: tuple[Any, Any]) -> None:
     model, tokenizer = llama
-    backend = HfBackend.from_model(model, tokenizer, batch_size=1, max_length=64)
+    backend = HfBackend.from_model(model, tokenizer, batch_size=1, max_length=64, engine="plain")
     requests = [Score(str(at), "a " * at, (" b", " c")) for at in range(1, 6)]
     first, _ = next(iter(backend.run(requests)))
     assert first == "5"

@@ -16,6 +16,8 @@ from tenbin.backends.base import BackendSettings
 from tenbin.errors import BackendError, ConfigError
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+ENGINES = ("auto", "tree", "plain")
+"""The rungs of the ladder, fastest first, and the choice among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class HfArguments:
     load_in_4bit: bool = False
     load_in_8bit: bool = False
     attn_implementation: str | None = None
+    engine: str = "auto"
+    """How scoring shares work: auto, or a rung of the ladder by name."""
     cache_dir: str | None = None
     """Where hub downloads are kept."""
 
@@ -87,8 +91,16 @@ def _word(value: object) -> str:
     return word
 
 
+def _engine(value: object) -> str:
+    word = str(value).strip().lower()
+    if word not in ENGINES:
+        raise ValueError(f"none of {', '.join(ENGINES)}")
+    return word
+
+
 _COERCE: dict[str, Callable[[object], Any]] = {
     "dtype": _dtype,
+    "engine": _engine,
     "max_length": _positive,
     **dict.fromkeys(
         (
@@ -104,33 +116,6 @@ _COERCE: dict[str, Callable[[object], Any]] = {
 }
 _OPTIONAL = {field.name for field in fields(HfArguments) if field.default is None}
 NAMES = tuple(field.name for field in fields(HfArguments))
-
-
-def parse_model_args(text: str) -> dict[str, str]:
-    """Read `a=b,c=d`; a value may itself hold `=`.
-
-    Args:
-        text: The command line's words.
-
-    Returns:
-        Names and values, in order.
-
-    Raises:
-        ConfigError: An item has no `=`, no name, or comes twice.
-    """
-    arguments: dict[str, str] = {}
-    for item in text.split(",") if text.strip() else []:
-        name, equals, value = item.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise ConfigError(
-                f"model argument {item.strip()!r} is not of the form name=value",
-                "write --model_args pretrained=PATH,dtype=float32",
-            )
-        if name in arguments:
-            raise ConfigError(f"model argument {name!r} is given twice", "keep one of them")
-        arguments[name] = value.strip()
-    return arguments
 
 
 def read_arguments(settings: BackendSettings) -> HfArguments:

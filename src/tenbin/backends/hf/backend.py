@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from tenbin.backends.base import Backend, BackendSettings, Encoding
 from tenbin.backends.hf.checkpoint import Checkpoint, open_checkpoint
+from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import EncodedPrompt, encode_prompts
 from tenbin.backends.hf.fingerprint import (
     ENGINE_VERSION,
@@ -22,8 +23,8 @@ from tenbin.backends.hf.fingerprint import (
 )
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.generation import Generator, Job
-from tenbin.backends.hf.memory import input_device, release_memory, token_budget
-from tenbin.backends.hf.rows import PlainRows, ScoringCore
+from tenbin.backends.hf.ladder import choose_core
+from tenbin.backends.hf.memory import input_device, pack_budget, release_memory, token_budget
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
 from tenbin.errors import BackendError
@@ -44,7 +45,9 @@ class HfBackend:
         *,
         encoding: Encoding = "joint",
         batch_size: int | Literal["auto"] = "auto",
+        engine: str = "auto",
         facts: Mapping[str, Any] | None = None,
+        notify: Callable[[str], None] | None = None,
     ) -> None:
         """Prepare a backend; `open_hf` and `from_model` are the usual ways in.
 
@@ -54,13 +57,18 @@ class HfBackend:
             load: Gives the model, in eval mode and on its device, when it is first needed.
             encoding: How prompt and answer meet.
             batch_size: Rows a batch, or `auto`.
+            engine: How scoring shares work: `auto`, or a rung of the ladder by name.
             facts: What results record of the model besides what this class knows.
+            notify: Told why a faster way of scoring was passed over.
         """
         self.fingerprint = fingerprint
         self._tokenizer = tokenizer
         self._load = load
         self._encoding = encoding
         self._batch_size = batch_size
+        self._engine = engine
+        self._notify = notify
+        self._passed_over: tuple[str, ...] = ()
         self._facts = dict(facts or {})
         self._model: Any = None
         self._core: ScoringCore | None = None
@@ -76,6 +84,7 @@ class HfBackend:
         add_bos: bool | None = None,
         max_length: int | None = None,
         batch_size: int | Literal["auto"] = "auto",
+        engine: str = "auto",
     ) -> HfBackend:
         """A backend around a transformers model that is already loaded."""
         model.eval()
@@ -101,6 +110,7 @@ class HfBackend:
             lambda: model,
             encoding=encoding,
             batch_size=batch_size,
+            engine=engine,
             facts=facts,
         )
 
@@ -111,9 +121,15 @@ class HfBackend:
 
     def describe(self) -> Mapping[str, Any]:
         """What results record: engine, dtype, device, encoding, model and its revision."""
-        mode = self._core.mode if self._core else PlainRows.mode
         described = {
-            "engine": {"name": "hf", "mode": mode, "version": ENGINE_VERSION},
+            "engine": {
+                "name": "hf",
+                # Nothing was scored: all answers were known, or none were asked.
+                "mode": self._core.mode if self._core else "not run",
+                "asked": self._engine,
+                "passed_over": list(self._passed_over),
+                "version": ENGINE_VERSION,
+            },
             **self._facts,
             "encoding": self._encoding,
             "add_bos": self._tokenizer.add_bos,
@@ -172,7 +188,14 @@ class HfBackend:
     def _scoring_core(self) -> ScoringCore:
         if self._core is None:
             forward = Forward(self._loaded())
-            self._core = PlainRows(forward, self._batch_size, token_budget(forward.device))
+            device = forward.device
+            choice = choose_core(
+                forward, self._engine, self._batch_size, token_budget(device), pack_budget(device)
+            )
+            self._core, self._passed_over = choice.core, choice.reasons
+            if self._notify is not None:
+                for reason in choice.reasons:
+                    self._notify(f"scoring by {choice.core.mode}; {reason}")
         return self._core
 
     def _writer(self) -> Generator:
@@ -203,7 +226,9 @@ def open_hf(settings: BackendSettings) -> Backend:
         checkpoint.load,
         encoding=settings.encoding,
         batch_size=settings.batch_size,
+        engine=checkpoint.engine,
         facts=checkpoint.facts,
+        notify=settings.notify,
     )
 
 

@@ -34,6 +34,7 @@ class Checkpoint:
     load: Callable[[], Any]
     facts: Mapping[str, Any]
     """What results record."""
+    engine: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         "quantisation": _quantisation(arguments),
         "attention": arguments.attn_implementation,
         "engine": ENGINE_VERSION,
+        "rung": arguments.engine,
         "transformers": library_version(),
     }
     return Checkpoint(
@@ -81,6 +83,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         fingerprint_of(answers_depend_on),
         lambda: load_model(source.name, arguments, dtype, device, adapter, **source.options),
         _facts(location, arguments, dtype, device),
+        arguments.engine,
     )
 
 

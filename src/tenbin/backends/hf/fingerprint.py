@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-ENGINE_VERSION = "2"
+ENGINE_VERSION = "3"
 """Raise it when answers change for the same model and request."""
 
 SAMPLES = 64

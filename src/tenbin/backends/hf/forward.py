@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from tenbin.backends.hf.desk import Target
 from tenbin.backends.hf.memory import (
     input_device,
     is_out_of_memory,
@@ -23,16 +23,6 @@ from tenbin.backends.hf.rope import LengthClasses
 
 _HEAD_ROWS = 1 << 26
 """Logits turned into float32 at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An answer to score in a batch."""
-
-    row: int
-    start: int
-    """Position in the row whose logits predict the answer's first token."""
-    answer: tuple[int, ...]
 
 
 class Forward:
@@ -48,6 +38,7 @@ class Forward:
         self.device = input_device(model)
         config = model.config.get_text_config()
         self.vocabulary: int = config.vocab_size
+        self.dtype: torch.dtype = model.get_input_embeddings().weight.dtype
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         self._names = frozenset(inspect.signature(base.forward).parameters)
         self._classes = LengthClasses(config)
@@ -64,6 +55,16 @@ class Forward:
         """
         wide = longest - first if self._keeps else longest
         return bool(rows * wide > self._positions)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether logits can be had at chosen positions only."""
+        return self._keeps
+
+    @property
+    def takes_positions(self) -> bool:
+        """Whether the model can be told the position of every token."""
+        return "position_ids" in self._names
 
     def length_class(self, length: int) -> int:
         """Rows of different classes must not share a batch."""
@@ -82,8 +83,35 @@ class Forward:
         Returns:
             One entry a target; None when the device's memory did not suffice.
         """
+        answers = [target.answer for target in targets]
+        return self._guarded(lambda: self._values(rows, targets), answers)
+
+    @torch.inference_mode()
+    def score_packed(
+        self,
+        ids: Sequence[int],
+        positions: Sequence[int],
+        places: Sequence[Sequence[int]],
+        answers: Sequence[tuple[int, ...]],
+    ) -> list[tuple[float, bool]] | None:
+        """Log-likelihood of answers whose tokens are predicted at given places of one row.
+
+        Args:
+            ids: The row.
+            positions: The position that each of its tokens has in its own sequence.
+            places: For each answer, where its tokens are predicted.
+            answers: The answers' tokens.
+
+        Returns:
+            One entry an answer; None when the device's memory did not suffice.
+        """
+        return self._guarded(lambda: self._packed(ids, positions, places, answers), answers)
+
+    def _guarded(
+        self, compute: Callable[[], list[Any]], answers: Sequence[tuple[int, ...]]
+    ) -> list[tuple[float, bool]] | None:
         try:
-            values = self._values(rows, targets)
+            values = compute()
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -92,7 +120,25 @@ class Forward:
             # Outside the except block: the traceback holds the batch's tensors.
             release_memory(self.device)
             return None
-        return _summed(values, targets)
+        return _summed(values, answers)
+
+    def _packed(
+        self,
+        ids: Sequence[int],
+        positions: Sequence[int],
+        places: Sequence[Sequence[int]],
+        answers: Sequence[tuple[int, ...]],
+    ) -> list[Any]:
+        kept = sorted({place for group in places for place in group})
+        column = {place: number for number, place in enumerate(kept)}
+        where = [column[place] for group in places for place in group]
+        options = {
+            **self._options(),
+            "position_ids": torch.tensor([positions]).to(self.device),
+            "logits_to_keep": torch.tensor(kept).to(self.device),
+        }
+        output = self.model(input_ids=torch.tensor([ids]).to(self.device), **options)
+        return self._token_values(output.logits[0], where, [t for a in answers for t in a])
 
     def _values(self, rows: Sequence[Sequence[int]], targets: Sequence[Target]) -> list[Any]:
         """Log-probability and greediness of each target token; one copy to the host."""
@@ -104,16 +150,28 @@ class Forward:
         kept = sorted({place for _, place, _ in places})
         column = {place: number for number, place in enumerate(kept)}
         logits = self._logits(rows, kept)
-        where = torch.tensor([(row, column[place]) for row, place, _ in places]).to(logits.device)
-        wanted = torch.tensor([token for _, _, token in places]).to(logits.device)
+        where = [row * len(kept) + column[place] for row, place, _ in places]
+        return self._token_values(logits.flatten(0, 1), where, [token for *_, token in places])
+
+    def _token_values(
+        self, logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]
+    ) -> list[Any]:
+        """Log-probability and greediness of tokens at rows of logits; one copy to the host."""
+        rows = sorted(set(where))
+        number = {row: at for at, row in enumerate(rows)}
+        used = torch.tensor(rows).to(logits.device)
+        index = torch.tensor([number[row] for row in where]).to(logits.device)
+        wanted = torch.tensor(tokens).to(logits.device)
         step = max(1, _HEAD_ROWS // self.vocabulary)
-        found = []
-        for at in range(0, len(places), step):
-            part, token = where[at : at + step], wanted[at : at + step, None]
-            head = logits[part[:, 0], part[:, 1]].float()
-            value = head.gather(1, token)[:, 0] - head.logsumexp(-1)
-            found.append(torch.stack((value, (head.argmax(-1) == token[:, 0]).float())))
-        return torch.cat(found, dim=1).T.tolist()
+        # Each row of logits meets the softmax once, however many answers begin there.
+        norms, best = [], []
+        for at in range(0, len(used), step):
+            head = logits[used[at : at + step]].float()
+            norms.append(head.logsumexp(-1))
+            best.append(head.argmax(-1))
+        value = logits[used[index], wanted].float() - torch.cat(norms)[index]
+        greedy = torch.cat(best)[index] == wanted
+        return torch.stack((value, greedy.float()), dim=1).tolist()
 
     def _logits(self, rows: Sequence[Sequence[int]], kept: Sequence[int]) -> torch.Tensor:
         longest = max(len(row) for row in rows)
@@ -146,11 +204,11 @@ class Forward:
 
 
 def _summed(
-    values: Sequence[tuple[float, float]], targets: Sequence[Target]
+    values: Sequence[tuple[float, float]], answers: Sequence[tuple[int, ...]]
 ) -> list[tuple[float, bool]]:
     scores, at = [], 0
-    for target in targets:
-        part = values[at : at + len(target.answer)]
-        at += len(target.answer)
+    for answer in answers:
+        part = values[at : at + len(answer)]
+        at += len(answer)
         scores.append((math.fsum(value for value, _ in part), all(same for _, same in part)))
     return scores

@@ -36,6 +36,11 @@ def token_budget(device: Any) -> int:
     return {"cuda": 32768, "mps": 8192}.get(device.type, 4096)
 
 
+def pack_budget(device: Any) -> int:
+    """Tokens a packed tree starts from; halved when memory says so."""
+    return {"cuda": 16384, "mps": 4096}.get(device.type, 1024)
+
+
 def logit_budget(device: Any) -> int:
     """Logits a batch may have: a CPU that runs out of memory kills the process unasked."""
     return 1 << 31 if device.type == "cuda" else 1 << 28

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tenbin.backends.base import Encoding
+from tenbin.backends.hf.desk import RowScore, ScoringCore, total
 from tenbin.backends.hf.encoding import EncodedScore, Row, encode_scores
 from tenbin.backends.hf.rolling import encode_rolls
-from tenbin.backends.hf.rows import RowScore, ScoringCore, total
 from tenbin.backends.hf.tokenizer import HfTokenizer
 from tenbin.records import Failure, Response, Roll, Rolled, Score, Scores
 

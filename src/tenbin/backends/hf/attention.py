@@ -1,0 +1,271 @@
+"""Attention over a packed tree: every token reads its ancestors and itself, and nothing else.
+
+Registered with transformers under a name of its own; models that use its attention interface
+then run a pack as one row. What a model adds to plain attention (windows, soft caps, sinks) is
+honoured here or the pack is wrong, which the engine's probe would see. On a GPU whole levels of
+the tree go through one kernel (`cascade`); elsewhere a pack is attended block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from tenbin.backends.hf.cascade import CascadePlan, cascade_attention, plan_cascade
+from tenbin.backends.hf.tree import Pack, Segment
+
+NAME = "tenbin_tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive tokens of a pack that read the same ancestors."""
+
+    start: int
+    end: int
+    ancestors: tuple[tuple[int, int], ...]
+    """Ranges of the pack, from the root down."""
+    borders: tuple[int, ...]
+    """Where siblings begin inside the block; one entry for a single segment."""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether plain causal attention over the block is all there is."""
+        return not self.ancestors and len(self.borders) == 1
+
+
+@dataclass(slots=True)
+class TreePlan:
+    """How one pack is attended; the same for all layers."""
+
+    pack: Pack
+    positions: torch.Tensor
+    _blocks: list[Block] | None = None
+    _cascade: CascadePlan | None = None
+    _masks: dict[tuple[int, int | None], torch.Tensor | None] = field(default_factory=dict)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The pack block by block; made when a layer first asks."""
+        if self._blocks is None:
+            self._blocks = plan_blocks(self.pack)
+        return self._blocks
+
+    @property
+    def cascade(self) -> CascadePlan:
+        """The pack level by level; made when a layer first asks."""
+        if self._cascade is None:
+            self._cascade = plan_cascade(self.pack, self.positions.device)
+        return self._cascade
+
+    @property
+    def depth(self) -> int:
+        """Tokens of the longest sequence."""
+        return max(segment.depth + segment.length for segment in self.pack.segments)
+
+    def mask(self, number: int, window: int | None) -> torch.Tensor | None:
+        """A block's mask; built once, used by every layer with that window."""
+        if (number, window) not in self._masks:
+            self._masks[number, window] = block_mask(self.blocks[number], self.positions, window)
+        return self._masks[number, window]
+
+
+def plan_blocks(pack: Pack) -> list[Block]:
+    """Blocks of a pack: siblings without children together, every other segment alone."""
+    parents = {segment.parent for segment in pack.segments}
+    blocks: list[Block] = []
+    gathered: list[Segment] = []
+
+    def close() -> None:
+        if gathered:
+            first, last = gathered[0], gathered[-1]
+            borders = tuple(segment.start for segment in gathered)
+            end = last.start + last.length
+            blocks.append(Block(first.start, end, _ancestors(pack, first), borders))
+            gathered.clear()
+
+    for number, segment in enumerate(pack.segments):
+        is_leaf = number not in parents
+        if gathered and (not is_leaf or segment.parent != gathered[-1].parent):
+            close()
+        gathered.append(segment)
+        if not is_leaf or segment.parent == -1:
+            close()
+    close()
+    return blocks
+
+
+def _ancestors(pack: Pack, segment: Segment) -> tuple[tuple[int, int], ...]:
+    ranges: list[tuple[int, int]] = []
+    while segment.parent >= 0:
+        segment = pack.segments[segment.parent]
+        if ranges and segment.start + segment.length == ranges[-1][0]:
+            # A first child follows its parent without a gap.
+            ranges[-1] = (segment.start, ranges[-1][1])
+        else:
+            ranges.append((segment.start, segment.start + segment.length))
+    return tuple(reversed(ranges))
+
+
+def block_mask(block: Block, positions: torch.Tensor, window: int | None) -> torch.Tensor | None:
+    """Which keys each token of a block may read; None where causal attention says it all."""
+    length = block.end - block.start
+    own = torch.ones(length, length, dtype=torch.bool, device=positions.device).tril()
+    for border in block.borders[1:]:
+        at = border - block.start
+        own[at:, :at] = False
+    before = [positions[start:end] for start, end in block.ancestors]
+    keys = torch.cat([*before, positions[block.start : block.end]])
+    queries = positions[block.start : block.end]
+    reach = int(queries.max()) + 1 - int(keys.min())
+    if window is not None and window >= reach:
+        window = None
+    if block.is_root and window is None:
+        return None
+    allowed = torch.ones(length, keys.shape[0] - length, dtype=torch.bool, device=positions.device)
+    mask = torch.cat([allowed, own], dim=1)
+    if window is not None:
+        mask &= queries[:, None] - keys[None, :] < window
+    return mask
+
+
+_active: list[TreePlan] = []
+"""The plan of the pack that is being run; forwards do not nest."""
+
+
+@contextmanager
+def active_plan(plan: TreePlan) -> Iterator[None]:
+    """Use a plan for the forward passes inside."""
+    _active.append(plan)
+    try:
+        yield
+    finally:
+        _active.pop()
+
+
+def tree_attention(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
+    **others: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention of one layer over the active pack, in transformers' calling convention."""
+    plan = _active[-1]
+    window = sliding_window or getattr(module, "sliding_window", None)
+    if window is not None and window >= plan.depth:
+        window = None
+    if _suits_kernel(query, value) and softcap is None and window is None:
+        scale = scaling if scaling is not None else query.shape[-1] ** -0.5
+        tokens = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
+        found = cascade_attention(plan.cascade, tokens[0], tokens[1], tokens[2], scale, s_aux)
+        return found[None], None
+    out = query.new_empty(*query.shape[:-1], value.shape[-1])
+    for number, block in enumerate(plan.blocks):
+        mask = plan.mask(number, window)
+        keys, values = (_gathered(tensor, block) for tensor in (key, value))
+        part = query[:, :, block.start : block.end]
+        if softcap is not None or s_aux is not None:
+            found = _explicit(part, keys, values, mask, scaling, softcap, s_aux)
+        else:
+            found = scaled_dot_product_attention(
+                part,
+                keys,
+                values,
+                attn_mask=mask,
+                is_causal=mask is None,
+                scale=scaling,
+                enable_gqa=query.shape[1] != key.shape[1],
+            )
+        out[:, :, block.start : block.end] = found
+    return out.transpose(1, 2).contiguous(), None
+
+
+def _suits_kernel(query: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether the variable-length kernel takes these tensors."""
+    return (
+        query.is_cuda
+        and query.dtype in (torch.float16, torch.bfloat16)
+        and query.shape[-1] == value.shape[-1] <= 256
+    )
+
+
+def _gathered(tensor: torch.Tensor, block: Block) -> torch.Tensor:
+    own = tensor[:, :, block.start : block.end]
+    if not block.ancestors:
+        return own
+    if block.ancestors == ((block.ancestors[0][0], block.start),):
+        return tensor[:, :, block.ancestors[0][0] : block.end]
+    return torch.cat([*(tensor[:, :, a:b] for a, b in block.ancestors), own], dim=2)
+
+
+def _explicit(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    scaling: float | None,
+    softcap: float | None,
+    sinks: torch.Tensor | None,
+) -> torch.Tensor:
+    """Attention spelled out, for soft caps and sinks, which the fused kernel does not know."""
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    scores = query @ key.transpose(2, 3) * (scaling or query.shape[-1] ** -0.5)
+    if softcap is not None:
+        scores = torch.tanh(scores / softcap) * softcap
+    if mask is None:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    if sinks is not None:
+        column = sinks.reshape(1, -1, 1, 1).expand(*scores.shape[:2], scores.shape[2], 1)
+        scores = torch.cat([scores, column.to(scores.dtype)], dim=-1)
+    weights = torch.softmax(scores.float(), dim=-1).to(query.dtype)
+    return weights[..., : key.shape[2]] @ value
+
+
+def _no_mask(*arguments: Any, **options: Any) -> None:
+    """The plan knows who reads whom; no mask tensor is made."""
+
+
+def register() -> None:
+    """Make the attention known to transformers; harmless when repeated."""
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface
+
+    AttentionInterface.register(NAME, tree_attention)
+    AttentionMaskInterface.register(NAME, _no_mask)
+
+
+@contextmanager
+def attention_of(model: Any, name: str) -> Iterator[None]:
+    """Switch a model's attention for the forward passes inside."""
+    configs: dict[int, Any] = {}
+    for module in model.modules():
+        config = getattr(module, "config", None)
+        if hasattr(config, "_attn_implementation"):
+            configs[id(config)] = config
+    before = [(config, config._attn_implementation) for config in configs.values()]
+    try:
+        for config in configs.values():
+            config._attn_implementation = name
+        yield
+    finally:
+        for config, original in before:
+            config._attn_implementation = original
+
+
+def make_plan(pack: Pack, device: Any) -> TreePlan:
+    """The attention plan of a pack."""
+    return TreePlan(pack, torch.tensor(pack.positions).to(device))
