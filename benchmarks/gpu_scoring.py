@@ -27,21 +27,29 @@ from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.ladder import choose_core
 from tenbin.backends.hf.tree import make_packs
 
-SHAPES: dict[str, dict[str, Any]] = {
-    "1b": dict(hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
-               num_attention_heads=32, num_key_value_heads=8, head_dim=64),
-    "8b": dict(hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
-               num_attention_heads=32, num_key_value_heads=8, head_dim=128),
-    "tiny": dict(hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-                 num_attention_heads=4, num_key_value_heads=2, head_dim=16),
-}  # fmt: skip
+SHAPES = {
+    "1b": (2048, 8192, 16, 32, 8, 64),
+    "8b": (4096, 14336, 32, 32, 8, 128),
+    "tiny": (64, 128, 2, 4, 2, 16),
+}
+"""Width, inner width, layers, heads, key heads, size of a head."""
 VOCABULARY = 128_256
 
 
 def make_model(shape: str, device: str, dtype: torch.dtype) -> Any:
     from transformers import AutoModelForCausalLM, LlamaConfig
 
-    config = LlamaConfig(vocab_size=VOCABULARY, max_position_embeddings=4096, **SHAPES[shape])
+    width, inner, layers, heads, key_heads, size = SHAPES[shape]
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        max_position_embeddings=4096,
+        hidden_size=width,
+        intermediate_size=inner,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=key_heads,
+        head_dim=size,
+    )
     with torch.device(device):
         torch.set_default_dtype(dtype)
         model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa")
