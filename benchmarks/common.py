@@ -1,0 +1,215 @@
+"""What the benchmarks share: exact requests, peers in their own interpreters, and result files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from tenbin.backends.base import Backend, BackendSettings
+from tenbin.backends.hf.arguments import HfArguments
+from tenbin.backends.hf.conversion import converted_folder, file_hash
+from tenbin.backends.hf.location import EMBEDDED_MODEL, locate_model
+from tenbin.backends.registry import open_backend
+from tenbin.config import build_config
+from tenbin.planning.plan import Plan
+from tenbin.preparation import choose_cells, load_data, prompt_settings, prompts_of
+from tenbin.records import Prompt, Request, Response
+from tenbin.results.document import git_revision
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+LIBRARIES = ("tenbin", "torch", "transformers", "tokenizers", "numpy", "pyarrow")
+
+
+def parser(doc: str) -> argparse.ArgumentParser:
+    """The flags that every benchmark understands."""
+    made = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--data_dir", required=True, help="the folder that holds jglue_v1.1/")
+    made.add_argument("--output_dir", type=Path, default=RESULTS)
+    return made
+
+
+def embedded_model() -> str:
+    """The folder of the embedded model's float32 weights, which every program can load."""
+    gguf = locate_model(HfArguments(EMBEDDED_MODEL)).gguf
+    assert gguf is not None
+    return str(converted_folder(gguf, file_hash(gguf), None))
+
+
+def open_model(dtype: str, engine: str | None = None, batch_size: Any = "auto") -> Backend:
+    """tenbin's hf backend on the CPU."""
+    arguments = {"pretrained": EMBEDDED_MODEL}
+    if engine:
+        arguments["engine"] = engine
+    return open_backend(
+        BackendSettings(
+            "hf", arguments, device="cpu", dtype=dtype, batch_size=batch_size, notify=print
+        )
+    )
+
+
+def prompts_for(backend: Backend, **options: Any) -> list[Prompt]:
+    """The prompts of one task, exactly as `tenbin run` with these options asks them."""
+    config = build_config(options)
+    setups = choose_cells(config)
+    data = load_data(config, setups)
+    settings = prompt_settings(config)
+    return [p for setup in setups for p in prompts_of(setup, data, settings, backend.tokenizer)]
+
+
+def requests_for(prompts: Sequence[Prompt]) -> list[Request]:
+    """What a run asks of its backend for these prompts."""
+    plan = Plan()
+    plan.add(prompts, unconditional=False)
+    return list(plan.requests.values())
+
+
+def timed(backend: Backend, requests: Sequence[Request]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Answer all requests; the times taken, and the answers by key."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    answers: dict[str, Response] = dict(backend.run(requests))
+    times = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    assert set(answers) == {request.key for request in requests}
+    return times, answers
+
+
+class Peer:
+    """Another program, kept open in an interpreter of its own; see peer.py."""
+
+    def __init__(self, python: str, program: str, model: str, dtype: str) -> None:
+        """Start it and wait until its model is loaded."""
+        self.log = Path(tempfile.mkstemp(prefix=f"{program}-", suffix=".log")[1])
+        self._process = subprocess.Popen(
+            [python, str(HERE / "peer.py"), program, model, dtype],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log.open("w"),
+            text=True,
+            env={**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
+        )
+        self.versions: dict[str, str] = self._read()["versions"]
+
+    def ask(self, action: str, items: Sequence[Any], **options: Any) -> dict[str, Any]:
+        """Let it score (`loglikelihood`) or write (`generate_until`); times and values."""
+        assert self._process.stdin is not None
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            json.dump(items, file, ensure_ascii=False)
+            file.flush()
+            message = {"action": action, "items": file.name, **options}
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+            return self._read()
+
+    def close(self) -> None:
+        """Let it end."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=120)
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            tail = self.log.read_text(errors="replace")[-3000:]
+            raise SystemExit(f"the peer ended; its log {self.log} says:\n{tail}")
+        return dict(json.loads(line))
+
+
+def best_batch_size(peer: Peer, action: str, items: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """The peer's fastest batch size on some items, and the seconds of each."""
+    seconds = {
+        size: peer.ask(action, items, batch_size=size)["wall"] for size in sizes if len(sizes) > 1
+    }
+    if not seconds:
+        return sizes[0], {}
+    say(f"  seconds by batch size: {seconds}")
+    return min(seconds, key=lambda size: seconds[size]), seconds
+
+
+def interleave(
+    rounds: int, ours: Callable[[], Mapping[str, float]], theirs: Callable[[], Mapping[str, float]]
+) -> dict[str, Any]:
+    """Run both in turns: a machine's slow minutes then meet both."""
+    measured: dict[str, list[Any]] = {"tenbin": [], "peer": [], "load_average": []}
+    for at in range(rounds):
+        measured["load_average"].append(os.getloadavg()[0])
+        measured["tenbin"].append(dict(ours()))
+        measured["peer"].append(dict(theirs()))
+        say(
+            f"  round {at + 1}: tenbin {measured['tenbin'][-1]['wall']:.1f} s, "
+            f"peer {measured['peer'][-1]['wall']:.1f} s"
+        )
+    return {**measured, **ratios(measured["tenbin"], measured["peer"])}
+
+
+def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, float]]) -> Any:
+    """Peer's median over tenbin's median, in time passed and in processor time."""
+    made = {}
+    for clock in ("wall", "cpu"):
+        mine = statistics.median(one[clock] for one in ours)
+        other = statistics.median(one[clock] for one in theirs)
+        made[f"tenbin_{clock}_median"] = round(mine, 3)
+        made[f"peer_{clock}_median"] = round(other, 3)
+        made[f"speedup_{clock}"] = round(other / mine, 2)
+    return made
+
+
+def setup_facts(**peers: Mapping[str, str]) -> dict[str, Any]:
+    """The machine and the versions, for a result file."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "libraries": versions(LIBRARIES),
+        "peers": {name: dict(found) for name, found in peers.items()},
+        "revision": git_revision(),
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
+def versions(names: Sequence[str]) -> dict[str, str]:
+    """Versions of what is installed among these."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor()
+
+
+def write_result(folder: Path, name: str, body: Mapping[str, Any]) -> None:
+    """Keep the result as benchmarks/results/NAME.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    say(f"written: {path}")
+
+
+def say(text: str) -> None:
+    """A line for whoever watches."""
+    print(text, flush=True, file=sys.stderr)

@@ -1,0 +1,180 @@
+"""Scoring on a CPU, beside lm-eval and vLLM, on the same prompts and continuations.
+
+jcommonsenseqa-1.1-0.1 with three examples, on real documents: once with examples drawn for each
+document, once with the same examples for all. SmolLM2-135M in float32 against lm-eval's hf model at
+its best batch size, and in bfloat16 against vLLM's prompt_logprobs. tenbin writes the requests
+into a file, the peer scores them in its own interpreter; both take turns within one run. Models are
+loaded and warm before any time is taken.
+
+    python benchmarks/cpu_scoring.py --data_dir DATA --lm_eval_python PY [--vllm_python PY]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from common import (
+    Peer,
+    best_batch_size,
+    embedded_model,
+    interleave,
+    open_model,
+    parser,
+    prompts_for,
+    requests_for,
+    say,
+    setup_facts,
+    timed,
+    write_result,
+)
+
+from tenbin.backends.base import Backend
+from tenbin.records import Score, Scores
+
+TARGETS = {"random": 6.5, "fixed": 18.0, "vllm": 10.0}
+TOLERANCE = 1e-4
+"""Of a float32 log-likelihood, or of its size where that is above 1."""
+
+
+def requests_of(backend: Backend, data_dir: str, fewshot: str, documents: int) -> list[Score]:
+    prompts = prompts_for(
+        backend,
+        tasks="jcommonsenseqa-1.1-0.1",
+        num_fewshot=3,
+        limit=documents,
+        fewshot=fewshot,
+        data_dir=data_dir,
+    )
+    return [request for request in requests_for(prompts) if isinstance(request, Score)]
+
+
+def pairs_of(requests: list[Score]) -> list[tuple[str, str]]:
+    return [(request.prompt, text) for request in requests for text in request.continuations]
+
+
+def values_of(requests: list[Score], answers: dict[str, Any]) -> list[float]:
+    found = []
+    for request in requests:
+        answer = answers[request.key]
+        assert isinstance(answer, Scores), answer
+        found += answer.logprobs
+    return found
+
+
+def differences(mine: list[float], theirs: list[float]) -> dict[str, Any]:
+    gaps = [abs(a - b) for a, b in zip(mine, theirs, strict=True)]
+    scaled = [gap / max(1.0, abs(b)) for gap, b in zip(gaps, theirs, strict=True)]
+    return {
+        "largest_difference": max(gaps),
+        "largest_relative_difference": max(scaled),
+        "mean_difference": sum(gaps) / len(gaps),
+        "mean_value": sum(theirs) / len(theirs),
+    }
+
+
+def measure(
+    backend: Backend, peer: Peer, requests: list[Score], rounds: int, batch_size: int
+) -> dict[str, Any]:
+    values: dict[str, list[float]] = {}
+
+    def ours() -> dict[str, float]:
+        times, answers = timed(backend, requests)
+        values["tenbin"] = values_of(requests, answers)
+        return times
+
+    def theirs() -> dict[str, float]:
+        answer = peer.ask("loglikelihood", pairs_of(requests), batch_size=batch_size)
+        values["peer"] = answer.pop("values")
+        return answer
+
+    measured = interleave(rounds, ours, theirs)
+    return {
+        "documents": len(requests),
+        "continuations": len(values["peer"]),
+        "peer_batch_size": batch_size,
+        **measured,
+        **differences(values["tenbin"], values["peer"]),
+        "engine": backend.describe()["engine"],
+    }
+
+
+def against_lm_eval(options: Any) -> None:
+    backend = open_model("float32", options.engine)
+    sets = {
+        name: requests_of(backend, options.data_dir, name, options.documents)
+        for name in ("random", "fixed")
+    }
+    warm = requests_of(backend, options.data_dir, "random", options.documents + 1)[-1:]
+    timed(backend, warm)
+    say(f"engine: {backend.describe()['engine']}")
+    peer = Peer(options.lm_eval_python, "lm_eval", embedded_model(), "float32")
+    peer.ask("loglikelihood", pairs_of(warm), batch_size=1)
+    part = pairs_of(sets["random"][: options.tune_documents])
+    best, seconds = best_batch_size(peer, "loglikelihood", part, options.batch_sizes)
+    for name in options.sets:
+        say(f"{name}: lm-eval at batch size {best}")
+        measured = measure(backend, peer, sets[name], options.rounds, best)
+        _say_result(measured, TARGETS[name])
+        assert measured["largest_relative_difference"] <= TOLERANCE, measured
+        body = {
+            "what": f"jcommonsenseqa-1.1-0.1, 3-shot {name}, SmolLM2-135M float32",
+            "against": "lm-eval hf",
+            "target_speedup": TARGETS[name],
+            "peer_seconds_by_batch_size": seconds,
+            **measured,
+            "setup": setup_facts(lm_eval=peer.versions),
+        }
+        write_result(options.output_dir, f"cpu_scoring_{name}", body)
+    peer.close()
+    backend.close()
+
+
+def against_vllm(options: Any) -> None:
+    backend = open_model("bfloat16", options.engine)
+    requests = requests_of(backend, options.data_dir, "random", options.documents)
+    warm = requests_of(backend, options.data_dir, "random", options.documents + 1)[-1:]
+    timed(backend, warm)
+    say(f"engine: {backend.describe()['engine']}")
+    peer = Peer(options.vllm_python, "vllm", embedded_model(), "bfloat16")
+    peer.ask("loglikelihood", pairs_of(warm))
+    say("random, bfloat16: vLLM")
+    measured = measure(backend, peer, requests, options.rounds, 0)
+    _say_result(measured, TARGETS["vllm"])
+    body = {
+        "what": "jcommonsenseqa-1.1-0.1, 3-shot random, SmolLM2-135M bfloat16",
+        "against": "vLLM prompt_logprobs",
+        "target_speedup": TARGETS["vllm"],
+        **measured,
+        "setup": setup_facts(vllm=peer.versions),
+    }
+    write_result(options.output_dir, "cpu_scoring_vllm", body)
+    peer.close()
+    backend.close()
+
+
+def _say_result(measured: dict[str, Any], target: float) -> None:
+    say(
+        f"  {measured['speedup_wall']} times as fast (processor time {measured['speedup_cpu']}), "
+        f"wanted {target}; largest difference {measured['largest_difference']:.1e}"
+    )
+
+
+def main() -> None:
+    flags = parser(__doc__ or "")
+    flags.add_argument("--lm_eval_python", help="an interpreter with lm-eval; none: left out")
+    flags.add_argument("--vllm_python", help="an interpreter with vLLM for CPUs; none: left out")
+    flags.add_argument("--documents", type=int, default=40)
+    flags.add_argument("--rounds", type=int, default=2)
+    flags.add_argument("--sets", nargs="+", default=["random", "fixed"])
+    flags.add_argument("--batch_sizes", type=int, nargs="+", default=[1, 4, 8, 16])
+    flags.add_argument("--tune_documents", type=int, default=4)
+    flags.add_argument("--engine", help="tenbin's engine; none: its own choice")
+    options = flags.parse_args()
+    if options.lm_eval_python:
+        against_lm_eval(options)
+    if options.vllm_python:
+        against_vllm(options)
+
+
+if __name__ == "__main__":
+    main()
