@@ -10,8 +10,9 @@ import torch
 from tests.backends.reference import greedy_ids
 from transformers import GenerationConfig
 
-from tenbin.backends.hf import generation as generation_module
 from tenbin.backends.hf.backend import HfBackend
+from tenbin.backends.hf.library_generate import LibraryGenerate
+from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.writing import Decoder, Writing
 from tenbin.records import Failure, Generate, Text
 
@@ -163,17 +164,27 @@ def test_prompts_are_cut_from_the_left_and_counted(llama: tuple[Any, Any]) -> No
 
 
 def test_memory_that_ends_loses_no_text(
-    llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+    tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, tokenizer = llama
+    model, tokenizer = tiny
     requests = [Generate(prompt, prompt, (), 6) for prompt in PROMPTS]
-    expected = dict(HfBackend.from_model(model, tokenizer).run(requests))
-    honest = generation_module.Generator._generate
+    expected = dict(HfBackend.from_model(model, tokenizer, max_length=64).run(requests))
+    backend = HfBackend.from_model(model, tokenizer, max_length=64)
+    backend._writer()
+    steps, generate = Reader.step, LibraryGenerate._generate
 
-    def cramped(self: Any, jobs: Any, rows: Any) -> None:
+    def cramped_step(self: Any, cache: Any, tokens: Any, *others: Any) -> Any:
+        if len(tokens) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return steps(self, cache, tokens, *others)
+
+    def cramped_generate(self: Any, jobs: Any, rows: Any) -> None:
         if len(jobs) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        honest(self, jobs, rows)
+        generate(self, jobs, rows)
 
-    monkeypatch.setattr(generation_module.Generator, "_generate", cramped)
-    assert dict(HfBackend.from_model(model, tokenizer).run(requests)) == expected
+    monkeypatch.setattr(Reader, "step", cramped_step)
+    monkeypatch.setattr(LibraryGenerate, "_generate", cramped_generate)
+    answers = list(backend.run(requests))
+    assert dict(answers) == expected
+    assert len(answers) == len(requests)

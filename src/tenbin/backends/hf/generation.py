@@ -1,35 +1,24 @@
-"""Greedy generation in batches.
+"""Greedy generation: who writes, decided once a model.
 
-Knows the model's generate and how rows can be put together; stop strings and text are
-`writing`'s. Nothing of the checkpoint's generation settings is used but its end tokens: neither
-sampling nor penalties reach an answer.
+A model on which rows of one's own give what transformers' generate gives is decoded that way; any
+other is left to generate. Of the checkpoint's generation settings its end tokens alone are used:
+neither sampling nor penalties reach an answer. Knows the two ways; knows no batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Literal
 
-import torch
-from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaList
-
-from tenbin.backends.hf.encoding import EncodedPrompt
-from tenbin.backends.hf.memory import input_device, is_out_of_memory, release_memory
-from tenbin.backends.hf.padding import takes_left_padding
-from tenbin.backends.hf.quiet import quiet_libraries
+from tenbin.backends.hf.jobs import Job, Pens
+from tenbin.backends.hf.library_generate import LibraryGenerate
+from tenbin.backends.hf.own_loop import OwnLoop
+from tenbin.backends.hf.proving import prove
 from tenbin.backends.hf.rope import LengthClasses
-from tenbin.backends.hf.writing import Decoder, Writing
 from tenbin.records import Text
 
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One prompt and how its answer ends."""
-
-    prompt: EncodedPrompt
-    stop: tuple[str, ...]
-    limit: int
+__all__ = ["Generator", "Job"]
 
 
 class Generator:
@@ -43,159 +32,44 @@ class Generator:
         batch_size: int | Literal["auto"],
         budget: int,
     ) -> None:
-        """Look at the model once.
+        """Find out how the model can write.
 
         Args:
             model: A transformers causal language model in eval mode.
             tokenizer: Its transformers tokenizer.
             max_length: Tokens that the model takes.
-            batch_size: Rows a batch, or `auto` for as many as the budget holds.
-            budget: Padded tokens a batch, answers included.
+            batch_size: Rows a batch, or `auto` for as many as fit.
+            budget: Padded tokens that are read at a time.
         """
-        self._model = model
-        self._tokenizer = tokenizer
-        self._max_length = max_length
-        self._batch_size = batch_size
-        self._budget = budget
-        self._device = input_device(model)
+        pens = Pens(model, tokenizer)
         self._classes = LengthClasses(model.config.get_text_config())
-        self._ends = _end_tokens(model, tokenizer)
-        self._pads = takes_left_padding(model)
-        self._decoders: dict[tuple[str, ...], Decoder] = {}
+        self._library = LibraryGenerate(model, pens, max_length, batch_size, budget)
+        self._own: OwnLoop | None = None
+        cache = prove(model, max_length)
+        if cache is not None:
+            self._own = OwnLoop(model, pens, batch_size, budget, cache.token_bytes())
+        self.mode: str = OwnLoop.mode if self._own else LibraryGenerate.mode
 
     def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
-        """Write an answer to every prompt.
+        """Write an answer to every prompt; equal jobs are written once.
 
         Yields:
-            A job's position and its answer, longest prompts first; None when memory did not
-            suffice even for one row.
+            A job's position and its answer; None when memory did not suffice even for one row.
         """
-        order = sorted(range(len(jobs)), key=lambda at: -len(jobs[at].prompt.ids))
-        while order:
-            part = self._next_batch(order, jobs)
-            del order[: len(part)]
-            answers = self._run([jobs[at] for at in part])
-            if answers is not None:
-                yield from zip(part, answers, strict=True)
-            elif len(part) == 1:
-                yield part[0], None
-            else:
-                order[:0] = part
-                self._shrink([jobs[at] for at in part])
+        equal: dict[tuple[object, ...], list[int]] = {}
+        for at, job in enumerate(jobs):
+            equal.setdefault((job.prompt.ids, job.stop, job.limit), []).append(at)
+        owners = list(equal.values())
+        ways: dict[bool, list[list[int]]] = {}
+        for owner in owners:
+            ways.setdefault(self._suits(jobs[owner[0]]), []).append(owner)
+        for suits, part in ways.items():
+            writer = self._own if suits and self._own else self._library
+            for number, text in writer.write([jobs[owner[0]] for owner in part]):
+                for at in part[number]:
+                    own = text and replace(text, truncated=jobs[at].prompt.truncated)
+                    yield at, own
 
-    def _shrink(self, jobs: Sequence[Job]) -> None:
-        """Halve: later batches of shorter prompts may hold more rows again."""
-        half = len(jobs) // 2
-        if self._batch_size != "auto":
-            self._batch_size = half
-        longest = max(len(job.prompt.ids) for job in jobs)
-        self._budget = half * (longest + max(job.limit for job in jobs[:half]))
-
-    def _next_batch(self, order: Sequence[int], jobs: Sequence[Job]) -> list[int]:
-        first = jobs[order[0]]
-        longest = len(first.prompt.ids)
-        kind = self._classes.of(longest, first.limit)
-        batch: list[int] = []
-        limit = 0
-        for at in order:
-            limit = max(limit, jobs[at].limit)
-            # A finished row runs on as padding and must not leave the model's window.
-            fits = longest + limit <= self._max_length
-            if batch and (not fits or self._is_full(len(batch) + 1, longest + limit)):
-                break
-            length = len(jobs[at].prompt.ids)
-            if not self._pads and length != longest:
-                break
-            if self._classes.of(length, jobs[at].limit) != kind:
-                break
-            batch.append(at)
-        return batch
-
-    def _is_full(self, rows: int, length: int) -> bool:
-        if self._batch_size == "auto":
-            return rows * length > self._budget
-        return rows > self._batch_size
-
-    def _run(self, jobs: Sequence[Job]) -> list[Text] | None:
-        rows = [Writing(self._decoder(job.stop), self._ends, job.limit) for job in jobs]
-        try:
-            self._generate(jobs, rows)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            rows = []
-        if not rows:
-            release_memory(self._device)
-            return None
-        return [row.result(job.prompt.truncated) for row, job in zip(rows, jobs, strict=True)]
-
-    def _decoder(self, stop: tuple[str, ...]) -> Decoder:
-        if stop not in self._decoders:
-            self._decoders[stop] = Decoder(self._tokenizer, stop)
-        return self._decoders[stop]
-
-    @torch.inference_mode()
-    def _generate(self, jobs: Sequence[Job], rows: Sequence[Writing]) -> None:
-        longest = max(len(job.prompt.ids) for job in jobs)
-        gaps = [longest - len(job.prompt.ids) for job in jobs]
-        filler = self._ends[0] if self._ends else 0
-        ids = [[filler] * gap + list(job.prompt.ids) for gap, job in zip(gaps, jobs, strict=True)]
-        mask = [[0] * gap + [1] * (longest - gap) for gap in gaps]
-        settings = GenerationConfig(  # type: ignore[no-untyped-call]
-            max_new_tokens=max(job.limit for job in jobs),
-            do_sample=False,
-            num_beams=1,
-            pad_token_id=filler,
-            # Rows end where `Writing` says, which knows the end tokens too.
-            eos_token_id=None,
-        )
-        with quiet_libraries(), _OwnSettingsOnly(self._model):
-            self._model.generate(
-                input_ids=torch.tensor(ids).to(self._device),
-                attention_mask=torch.tensor(mask).to(self._device),
-                generation_config=settings,
-                stopping_criteria=StoppingCriteriaList([_Ends(rows)]),
-            )
-
-
-class _Ends(StoppingCriteria):
-    """Tells generate which rows are complete."""
-
-    def __init__(self, rows: Sequence[Writing]) -> None:
-        self._rows = rows
-
-    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        tokens = input_ids[:, -1].tolist()
-        done = [row.add(token) for row, token in zip(self._rows, tokens, strict=True)]
-        return torch.tensor(done, device=input_ids.device)
-
-
-class _OwnSettingsOnly:
-    """Hides the checkpoint's generation settings, which generate would mix into ours."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model.get_base_model() if hasattr(model, "get_base_model") else model
-
-    def __enter__(self) -> None:
-        self._settings = self._model.generation_config
-        blank: Any = GenerationConfig()  # type: ignore[no-untyped-call]
-        self._model.generation_config = blank
-
-    def __exit__(self, *details: object) -> None:
-        self._model.generation_config = self._settings
-
-
-def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """All ids that end an answer: the checkpoint's, its list included, and the tokenizer's."""
-    base = model.get_base_model() if hasattr(model, "get_base_model") else model
-    named = [
-        getattr(getattr(base, "generation_config", None), "eos_token_id", None),
-        getattr(model.config, "eos_token_id", None),
-        tokenizer.eos_token_id,
-    ]
-    found: dict[int, None] = {}
-    for ids in named:
-        for token in ids if isinstance(ids, (list, tuple)) else [ids]:
-            if token is not None:
-                found[int(token)] = None
-    return tuple(found)
+    def _suits(self, job: Job) -> bool:
+        """Rows whose positions are read by the longest of them all stay with generate."""
+        return self._own is not None and self._classes.of(len(job.prompt.ids), job.limit) == 0

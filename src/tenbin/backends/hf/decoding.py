@@ -1,0 +1,173 @@
+"""Greedy decoding of many rows: they enter when there is room and leave when they are complete.
+
+Knows rows, their cache and their answers; the model is `reading`'s, stop strings are `writing`'s.
+On a device that works by itself the next step is begun before the last one is looked at, so that
+the one copy of new tokens to the host and the search for stop strings cost no waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from tenbin.backends.hf.prefixes import Family, Ids, portions
+from tenbin.backends.hf.reading import Reader
+from tenbin.backends.hf.slots import Prefix, SlotCache
+from tenbin.backends.hf.writing import Writing
+
+_REFILL = 4
+"""Waiting prompts enter when one row in so many is free: reading a few at a time is dear."""
+
+
+@dataclass(slots=True)
+class _Row:
+    job: int
+    place: int
+    """Where its next token is read."""
+    writing: Writing
+
+
+class _Copy:
+    """Tokens on their way to the host."""
+
+    def __init__(self, tokens: torch.Tensor) -> None:
+        self._tokens = tokens.to("cpu", non_blocking=True)
+        self._arrival: torch.cuda.Event | None = None
+        if tokens.is_cuda:
+            # Waiting for the stream would mean waiting for the step that was begun since.
+            self._arrival = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._arrival.record()
+
+    def values(self) -> list[int]:
+        if self._arrival is not None:
+            self._arrival.synchronize()
+        found: list[int] = self._tokens.tolist()
+        return found
+
+
+class Decoding:
+    """One batch of rows and the prompts that wait for a place in it."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        prompts: Sequence[Ids],
+        writings: Sequence[Writing],
+        waiting: Sequence[Family],
+        rows: int,
+        length: int,
+    ) -> None:
+        """Prepare a batch.
+
+        Args:
+            reader: The model.
+            prompts: Token ids of every prompt.
+            writings: Their answers.
+            waiting: Which of them are written, by shared beginning.
+            rows: Rows a step.
+            length: Tokens of the longest prompt and its answer.
+        """
+        self._reader = reader
+        self._prompts = prompts
+        self._writings = writings
+        self._waiting = [
+            (family, job) for family in reversed(waiting) for job in family.members[::-1]
+        ]
+        self._cache = SlotCache(rows, length)
+        self._active: list[_Row] = []
+        self._prefix: tuple[Ids, Prefix] = ((), {})
+        device = reader.device
+        self._tokens = torch.zeros(rows, dtype=torch.long, device=device)
+        self._places = torch.zeros(rows, dtype=torch.long, device=device)
+
+    @torch.inference_mode()
+    def run(self, budget: int, spare: int, ahead: bool) -> Iterator[int]:
+        """Decode until every answer is complete.
+
+        Args:
+            budget: Padded tokens that are read at a time before decoding.
+            spare: Padding that costs as much as another forward.
+            ahead: Whether to begin a step before looking at the one before.
+
+        Yields:
+            The number of each job whose answer is complete.
+        """
+        begun: list[tuple[list[_Row], _Copy]] = []
+        while self._active or self._waiting:
+            self._enter(budget, spare)
+            begun.append(self._begin())
+            if ahead and len(begun) == 1:
+                continue
+            yield from self._look(*begun.pop(0))
+            self._leave()
+
+    def _enter(self, budget: int, spare: int) -> None:
+        free = self._cache.rows - len(self._active)
+        if not self._waiting or (self._active and free * _REFILL < self._cache.rows):
+            return
+        while free and self._waiting:
+            family = self._waiting[-1][0]
+            jobs: list[int] = []
+            while free and self._waiting and self._waiting[-1][0] is family:
+                jobs.append(self._waiting.pop()[1])
+                free -= 1
+            self._read(family.prefix, jobs, budget, spare)
+
+    def _read(self, prefix: Ids, jobs: Sequence[int], budget: int, spare: int) -> None:
+        """Read prompts but for their last tokens, which are the first to be decoded."""
+        start = len(self._active)
+        if prefix:
+            if self._prefix[0] != prefix:
+                self._reader.fill(self._cache, [prefix], start, 0)
+                self._prefix = (prefix, self._cache.lift(start, len(prefix)))
+            self._cache.lay(self._prefix[1], start, start + len(jobs))
+        rests = [self._prompts[job][len(prefix) : -1] for job in jobs]
+        at = 0
+        for count in portions([len(rest) for rest in rests], budget, spare):
+            self._reader.fill(self._cache, rests[at : at + count], start + at, len(prefix))
+            at += count
+        ends = [len(self._prompts[job]) - 1 for job in jobs]
+        last = [self._prompts[job][-1] for job in jobs]
+        rows = slice(start, start + len(jobs))
+        self._tokens[rows] = torch.tensor(last).to(self._tokens.device, non_blocking=True)
+        self._places[rows] = torch.tensor(ends).to(self._places.device, non_blocking=True)
+        self._active += [
+            _Row(job, place, self._writings[job]) for job, place in zip(jobs, ends, strict=True)
+        ]
+
+    def _begin(self) -> tuple[list[_Row], _Copy]:
+        count = len(self._active)
+        reach = max(row.place for row in self._active) + 1
+        tokens, places = self._tokens[:count], self._places[:count]
+        logits = self._reader.step(self._cache, tokens, places, reach)
+        new = logits.argmax(-1).to(tokens.device)
+        self._tokens[:count] = new
+        self._places[:count] += 1
+        for row in self._active:
+            row.place += 1
+        return list(self._active), _Copy(new)
+
+    def _look(self, rows: Sequence[_Row], tokens: _Copy) -> Iterator[int]:
+        for row, token in zip(rows, tokens.values(), strict=True):
+            if row.writing.finish is None and row.writing.add(token):
+                yield row.job
+
+    def _leave(self) -> None:
+        """Fill the places of complete rows with rows from the end."""
+        kept = [at for at, row in enumerate(self._active) if row.writing.finish is None]
+        count = len(kept)
+        if count == len(self._active):
+            return
+        free = [at for at in range(count) if self._active[at].writing.finish is not None]
+        sources = [at for at in kept if at >= count]
+        if free:
+            self._cache.move(sources, free)
+            origin = torch.tensor(sources).to(self._tokens.device, non_blocking=True)
+            target = torch.tensor(free).to(self._tokens.device, non_blocking=True)
+            for kind in (self._tokens, self._places):
+                kind[target] = kind[origin]
+            for source, place in zip(sources, free, strict=True):
+                self._active[place] = self._active[source]
+        del self._active[count:]

@@ -1,0 +1,169 @@
+"""Greedy generation by transformers' own generate, for models that rows of one's own do not suit.
+
+Nothing of the checkpoint's generation settings is used: neither sampling nor penalties reach an
+answer. Knows generate and how rows can be put together; stop strings and text are `writing`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import torch
+from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaList
+
+from tenbin.backends.hf.jobs import Job, Pens
+from tenbin.backends.hf.memory import input_device, is_out_of_memory, release_memory
+from tenbin.backends.hf.padding import takes_left_padding
+from tenbin.backends.hf.quiet import quiet_libraries
+from tenbin.backends.hf.rope import LengthClasses
+from tenbin.backends.hf.writing import Writing
+from tenbin.records import Text
+
+
+class LibraryGenerate:
+    """Batches of left-padded prompts, or of prompts of one length."""
+
+    mode = "transformers generate"
+
+    def __init__(
+        self,
+        model: Any,
+        pens: Pens,
+        max_length: int,
+        batch_size: int | Literal["auto"],
+        budget: int,
+    ) -> None:
+        """Look at the model once.
+
+        Args:
+            model: A transformers causal language model in eval mode.
+            pens: Begin the answers.
+            max_length: Tokens that the model takes.
+            batch_size: Rows a batch, or `auto` for as many as the budget holds.
+            budget: Padded tokens a batch, answers included.
+        """
+        self._model = model
+        self._pens = pens
+        self._max_length = max_length
+        self._batch_size = batch_size
+        self._budget = budget
+        self._device = input_device(model)
+        self._classes = LengthClasses(model.config.get_text_config())
+        self._pads = takes_left_padding(model)
+
+    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
+        """Write an answer to every prompt.
+
+        Yields:
+            A job's position and its answer, longest prompts first; None when memory did not
+            suffice even for one row.
+        """
+        order = sorted(range(len(jobs)), key=lambda at: -len(jobs[at].prompt.ids))
+        while order:
+            part = self._next_batch(order, jobs)
+            del order[: len(part)]
+            answers = self._run([jobs[at] for at in part])
+            if answers is not None:
+                yield from zip(part, answers, strict=True)
+            elif len(part) == 1:
+                yield part[0], None
+            else:
+                order[:0] = part
+                self._shrink([jobs[at] for at in part])
+
+    def _shrink(self, jobs: Sequence[Job]) -> None:
+        """Halve: later batches of shorter prompts may hold more rows again."""
+        half = len(jobs) // 2
+        if self._batch_size != "auto":
+            self._batch_size = half
+        longest = max(len(job.prompt.ids) for job in jobs)
+        self._budget = half * (longest + max(job.limit for job in jobs[:half]))
+
+    def _next_batch(self, order: Sequence[int], jobs: Sequence[Job]) -> list[int]:
+        first = jobs[order[0]]
+        longest = len(first.prompt.ids)
+        kind = self._classes.of(longest, first.limit)
+        batch: list[int] = []
+        limit = 0
+        for at in order:
+            limit = max(limit, jobs[at].limit)
+            # A finished row runs on as padding and must not leave the model's window.
+            fits = longest + limit <= self._max_length
+            if batch and (not fits or self._is_full(len(batch) + 1, longest + limit)):
+                break
+            length = len(jobs[at].prompt.ids)
+            if not self._pads and length != longest:
+                break
+            if self._classes.of(length, jobs[at].limit) != kind:
+                break
+            batch.append(at)
+        return batch
+
+    def _is_full(self, rows: int, length: int) -> bool:
+        if self._batch_size == "auto":
+            return rows * length > self._budget
+        return rows > self._batch_size
+
+    def _run(self, jobs: Sequence[Job]) -> list[Text] | None:
+        rows = [self._pens.begin(job) for job in jobs]
+        try:
+            self._generate(jobs, rows)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            rows = []
+        if not rows:
+            release_memory(self._device)
+            return None
+        return [row.result(job.prompt.truncated) for row, job in zip(rows, jobs, strict=True)]
+
+    @torch.inference_mode()
+    def _generate(self, jobs: Sequence[Job], rows: Sequence[Writing]) -> None:
+        longest = max(len(job.prompt.ids) for job in jobs)
+        gaps = [longest - len(job.prompt.ids) for job in jobs]
+        filler = self._pens.ends[0] if self._pens.ends else 0
+        ids = [[filler] * gap + list(job.prompt.ids) for gap, job in zip(gaps, jobs, strict=True)]
+        mask = [[0] * gap + [1] * (longest - gap) for gap in gaps]
+        settings = GenerationConfig(  # type: ignore[no-untyped-call]
+            max_new_tokens=max(job.limit for job in jobs),
+            do_sample=False,
+            num_beams=1,
+            pad_token_id=filler,
+            # Rows end where `Writing` says, which knows the end tokens too.
+            eos_token_id=None,
+        )
+        with quiet_libraries(), OwnSettingsOnly(self._model):
+            self._model.generate(
+                input_ids=torch.tensor(ids).to(self._device),
+                attention_mask=torch.tensor(mask).to(self._device),
+                generation_config=settings,
+                stopping_criteria=StoppingCriteriaList([_Ends(rows)]),
+            )
+
+
+class _Ends(StoppingCriteria):
+    """Tells generate which rows are complete."""
+
+    def __init__(self, rows: Sequence[Writing]) -> None:
+        self._rows = rows
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        tokens = input_ids[:, -1].tolist()
+        done = [row.add(token) for row, token in zip(self._rows, tokens, strict=True)]
+        return torch.tensor(done, device=input_ids.device)
+
+
+class OwnSettingsOnly:
+    """Hides the checkpoint's generation settings, which generate would mix into ours."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model.get_base_model() if hasattr(model, "get_base_model") else model
+
+    def __enter__(self) -> None:
+        self._settings = self._model.generation_config
+        blank: Any = GenerationConfig()  # type: ignore[no-untyped-call]
+        self._model.generation_config = blank
+
+    def __exit__(self, *details: object) -> None:
+        self._model.generation_config = self._settings

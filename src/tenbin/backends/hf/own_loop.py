@@ -1,0 +1,149 @@
+"""Greedy generation in rows of one's own: shared beginnings read once, complete rows leave.
+
+Knows jobs, memory and which jobs may share a batch; the steps are `decoding`'s. Where memory ends,
+answers that are complete stay and the others begin again in fewer rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from tenbin.backends.hf.decoding import Decoding
+from tenbin.backends.hf.jobs import Job, Pens
+from tenbin.backends.hf.memory import is_out_of_memory, release_memory
+from tenbin.backends.hf.prefixes import families
+from tenbin.backends.hf.reading import Reader
+from tenbin.backends.hf.slots import rounded_up
+from tenbin.records import Text
+
+_ROWS = {"cuda": 256}
+_ROWS_ELSEWHERE = 32
+"""Rows a step: beyond these a step's time grows as fast as its rows."""
+_SPARE = {"cuda": 768}
+_SPARE_ELSEWHERE = 32
+"""Tokens of padding that cost as much as another forward."""
+_SHORT = 256
+"""Jobs up to so many tokens share a batch whatever their lengths."""
+_UNKNOWN_MEMORY = 4 << 30
+
+
+class OwnLoop:
+    """Decodes jobs in batches that refill."""
+
+    mode = "own loop, shared prefix"
+
+    def __init__(
+        self,
+        model: Any,
+        pens: Pens,
+        batch_size: int | Literal["auto"],
+        budget: int,
+        token_bytes: int,
+    ) -> None:
+        """Prepare a loop.
+
+        Args:
+            model: A transformers causal language model in eval mode.
+            pens: Begin the answers.
+            batch_size: Rows a step, or `auto` for as many as memory holds.
+            budget: Padded tokens that are read at a time.
+            token_bytes: Memory that a token takes in the cache.
+        """
+        self._reader = Reader(model)
+        self._pens = pens
+        self._batch_size = batch_size
+        self._budget = budget
+        self._token_bytes = max(1, token_bytes)
+        kind = self._reader.device.type
+        self._most = _ROWS.get(kind, _ROWS_ELSEWHERE)
+        self._spare = _SPARE.get(kind, _SPARE_ELSEWHERE)
+        self._ahead = kind == "cuda"
+
+    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
+        """Write an answer to every prompt.
+
+        Yields:
+            A job's position and its answer; None when memory did not suffice even for one row.
+        """
+        for band in _bands(jobs):
+            left = dict.fromkeys(band)
+            rows = self._rows([jobs[at] for at in band])
+            while left:
+                cramped = False
+                try:
+                    for at, text in self._run(jobs, list(left), min(rows, len(left))):
+                        del left[at]
+                        yield at, text
+                except Exception as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    cramped = True
+                if cramped:
+                    # Outside the except block: the traceback holds the batch's tensors.
+                    release_memory(self._reader.device)
+                    if rows == 1:
+                        at = next(iter(left))
+                        del left[at]
+                        yield at, None
+                    rows = self._shrink(min(rows, len(left)))
+
+    def _shrink(self, rows: int) -> int:
+        """Halve what is read at a time and, for good, the rows of a step."""
+        self._most = max(1, rows // 2)
+        self._budget = max(1, self._budget // 2)
+        if self._batch_size != "auto":
+            self._batch_size = min(self._batch_size, self._most)
+        return self._most
+
+    def _rows(self, jobs: Sequence[Job]) -> int:
+        if self._batch_size != "auto":
+            return min(self._batch_size, len(jobs))
+        length = rounded_up(max(job.length for job in jobs))
+        held = _free_memory(self._reader.device) // (self._token_bytes * length)
+        return max(1, min(len(jobs), self._most, held))
+
+    def _run(
+        self, jobs: Sequence[Job], band: Sequence[int], rows: int
+    ) -> Iterator[tuple[int, Text]]:
+        chosen = [jobs[at] for at in band]
+        prompts = [job.prompt.ids for job in chosen]
+        writings = [self._pens.begin(job) for job in chosen]
+        decoding = Decoding(
+            self._reader,
+            prompts,
+            writings,
+            families(prompts, self._spare),
+            rows,
+            max(job.length for job in chosen),
+        )
+        for at in decoding.run(self._budget, self._spare, self._ahead):
+            yield band[at], writings[at].result(chosen[at].prompt.truncated)
+
+
+def _bands(jobs: Sequence[Job]) -> list[list[int]]:
+    """Jobs that share a batch, longest first: rows are as long as the longest of them."""
+    bands: list[list[int]] = []
+    for at in sorted(range(len(jobs)), key=lambda at: -jobs[at].length):
+        longest = jobs[bands[-1][0]].length if bands else 0
+        if not bands or (longest > _SHORT and jobs[at].length * 2 < longest):
+            bands.append([])
+        bands[-1].append(at)
+    return bands
+
+
+def _free_memory(device: torch.device) -> int:
+    """Bytes that a cache may take: what is free, with room left for the model's own work."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return (free + idle) * 6 // 10
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        named = dict(line.split(":", 1) for line in lines)
+        return int(named["MemAvailable"].split()[0]) * 1024 // 3
+    except (OSError, KeyError, ValueError):
+        return _UNKNOWN_MEMORY
