@@ -8,7 +8,7 @@ the tree go through one kernel (`cascade`); elsewhere a pack is attended block b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +17,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from tenbin.backends.hf.cascade import CascadePlan, cascade_attention, plan_cascade
+from tenbin.backends.hf.memory import send
 from tenbin.backends.hf.tree import Pack, Segment
 
 NAME = "tenbin_tree"
@@ -71,7 +72,9 @@ class TreePlan:
     def mask(self, number: int, window: int | None) -> torch.Tensor | None:
         """A block's mask; built once, used by every layer with that window."""
         if (number, window) not in self._masks:
-            self._masks[number, window] = block_mask(self.blocks[number], self.positions, window)
+            self._masks[number, window] = block_mask(
+                self.blocks[number], self.pack.positions, self.positions, window
+            )
         return self._masks[number, window]
 
 
@@ -112,8 +115,23 @@ def _ancestors(pack: Pack, segment: Segment) -> tuple[tuple[int, int], ...]:
     return tuple(reversed(ranges))
 
 
-def block_mask(block: Block, positions: torch.Tensor, window: int | None) -> torch.Tensor | None:
-    """Which keys each token of a block may read; None where causal attention says it all."""
+def block_mask(
+    block: Block, known: Sequence[int], positions: torch.Tensor, window: int | None
+) -> torch.Tensor | None:
+    """Which keys each token of a block may read; None where causal attention says it all.
+
+    Args:
+        block: The block.
+        known: The pack's positions on the host: asking the device would make it wait.
+        positions: The same on the device.
+        window: How far back a token reads.
+    """
+    first = block.ancestors[0][0] if block.ancestors else block.start
+    reach = max(known[block.start : block.end]) + 1 - known[first]
+    if window is not None and window >= reach:
+        window = None
+    if block.is_root and window is None:
+        return None
     length = block.end - block.start
     own = torch.ones(length, length, dtype=torch.bool, device=positions.device).tril()
     for border in block.borders[1:]:
@@ -122,11 +140,6 @@ def block_mask(block: Block, positions: torch.Tensor, window: int | None) -> tor
     before = [positions[start:end] for start, end in block.ancestors]
     keys = torch.cat([*before, positions[block.start : block.end]])
     queries = positions[block.start : block.end]
-    reach = int(queries.max()) + 1 - int(keys.min())
-    if window is not None and window >= reach:
-        window = None
-    if block.is_root and window is None:
-        return None
     allowed = torch.ones(length, keys.shape[0] - length, dtype=torch.bool, device=positions.device)
     mask = torch.cat([allowed, own], dim=1)
     if window is not None:
@@ -148,6 +161,7 @@ def active_plan(plan: TreePlan) -> Iterator[None]:
         _active.pop()
 
 
+@torch.compiler.disable
 def tree_attention(
     module: Any,
     query: torch.Tensor,
@@ -268,4 +282,4 @@ def attention_of(model: Any, name: str) -> Iterator[None]:
 
 def make_plan(pack: Pack, device: Any) -> TreePlan:
     """The attention plan of a pack."""
-    return TreePlan(pack, torch.tensor(pack.positions).to(device))
+    return TreePlan(pack, send(pack.positions, device))

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tenbin.backends.hf.memory import send
 from tenbin.backends.hf.tree import Pack
 
 
@@ -30,9 +31,9 @@ class Ragged:
 class Level:
     """Nodes of one depth, and the tokens below them."""
 
-    readers: torch.Tensor
-    """Places of the tokens that read, node by node."""
-    read: torch.Tensor
+    readers: torch.Tensor | slice
+    """Places of the tokens that read, node by node; a slice where they stand side by side."""
+    read: torch.Tensor | slice
     """Places of the nodes' own tokens."""
     reader_runs: Ragged
     read_runs: Ragged
@@ -72,26 +73,34 @@ def _subtree_ends(pack: Pack) -> list[int]:
 
 
 def _level(pack: Pack, ends: Sequence[int], nodes: Sequence[int], device: Any) -> Level:
-    readers, read, reader_lengths, read_lengths = [], [], [], []
+    readers: list[tuple[int, int]] = []
+    read: list[tuple[int, int]] = []
     for number in nodes:
         segment = pack.segments[number]
         below = segment.start + segment.length
-        readers.append(torch.arange(below, ends[number]))
-        read.append(torch.arange(segment.start, below))
-        reader_lengths.append(ends[number] - below)
-        read_lengths.append(segment.length)
+        readers.append((below, ends[number]))
+        read.append((segment.start, below))
     return Level(
-        torch.cat(readers).to(device, non_blocking=True),
-        torch.cat(read).to(device, non_blocking=True),
-        _ragged(reader_lengths, device),
-        _ragged(read_lengths, device),
+        _places(readers, device),
+        _places(read, device),
+        _ragged([end - start for start, end in readers], device),
+        _ragged([end - start for start, end in read], device),
+    )
+
+
+def _places(ranges: Sequence[tuple[int, int]], device: Any) -> torch.Tensor | slice:
+    """Where ranges stand: a view is enough for one of them, and spares a copy."""
+    if len(ranges) == 1:
+        return slice(*ranges[0])
+    return torch.cat([torch.arange(start, end) for start, end in ranges]).to(
+        device, non_blocking=True
     )
 
 
 def _ragged(lengths: Sequence[int], device: Any) -> Ragged:
     borders = torch.zeros(len(lengths) + 1, dtype=torch.int32)
     borders[1:] = torch.tensor(lengths, dtype=torch.int32).cumsum(0)
-    return Ragged(borders.to(device, non_blocking=True), max(lengths))
+    return Ragged(send(borders, device), max(lengths))
 
 
 def cascade_attention(
@@ -139,16 +148,21 @@ def cascade_attention(
 def _merge(
     out: torch.Tensor,
     weight: torch.Tensor,
-    places: torch.Tensor,
+    places: torch.Tensor | slice,
     part: torch.Tensor,
     part_weight: torch.Tensor,
 ) -> None:
     """Put two parts of a softmax together, in place."""
-    before = weight[places]
+    out[places], weight[places] = _joined(out[places], weight[places], part, part_weight)
+
+
+def _joined(
+    out: torch.Tensor, weight: torch.Tensor, part: torch.Tensor, part_weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     # share = exp(b) / (exp(a) + exp(b)), without leaving the range of float32.
-    share = torch.sigmoid(part_weight - before)[..., None]
-    out[places] = torch.lerp(out[places].float(), part.float(), share).to(out.dtype)
-    weight[places] = torch.logaddexp(before, part_weight)
+    share = torch.sigmoid(part_weight - weight)[..., None]
+    merged = torch.lerp(out.float(), part.float(), share).to(out.dtype)
+    return merged, torch.logaddexp(weight, part_weight)
 
 
 def ragged_attention(
