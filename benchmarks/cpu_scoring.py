@@ -20,6 +20,7 @@ from common import (
     interleave,
     open_model,
     parser,
+    portions,
     prompts_for,
     requests_for,
     say,
@@ -73,27 +74,28 @@ def differences(mine: list[float], theirs: list[float]) -> dict[str, Any]:
 
 
 def measure(
-    backend: Backend, peer: Peer, requests: list[Score], rounds: int, batch_size: int
+    backend: Backend, peer: Peer, requests: list[Score], parts: int, batch_size: int
 ) -> dict[str, Any]:
-    values: dict[str, list[float]] = {}
+    mine: list[float] = []
+    others: dict[str, list[float]] = {}
 
     def ours() -> dict[str, float]:
         times, answers = timed(backend, requests)
-        values["tenbin"] = values_of(requests, answers)
+        mine[:] = values_of(requests, answers)
         return times
 
-    def theirs() -> dict[str, float]:
-        answer = peer.ask("loglikelihood", pairs_of(requests), batch_size=batch_size)
-        values["peer"] = answer.pop("values")
+    def theirs(part: list[Score]) -> dict[str, float]:
+        answer = peer.ask("loglikelihood", pairs_of(part), batch_size=batch_size)
+        others[part[0].key] = answer.pop("values")
         return answer
 
-    measured = interleave(rounds, ours, theirs)
+    measured = interleave(peer, portions(requests, parts), ours, theirs)
     return {
         "documents": len(requests),
-        "continuations": len(values["peer"]),
-        "peer_batch_size": batch_size,
+        "continuations": len(mine),
+        "peer_batch_size": batch_size or None,
         **measured,
-        **differences(values["tenbin"], values["peer"]),
+        **differences(mine, [value for part in others.values() for value in part]),
         "engine": backend.describe()["engine"],
     }
 
@@ -113,7 +115,7 @@ def against_lm_eval(options: Any) -> None:
     best, seconds = best_batch_size(peer, "loglikelihood", part, options.batch_sizes)
     for name in options.sets:
         say(f"{name}: lm-eval at batch size {best}")
-        measured = measure(backend, peer, sets[name], options.rounds, best)
+        measured = measure(backend, peer, sets[name], options.parts, best)
         _say_result(measured, TARGETS[name])
         assert measured["largest_relative_difference"] <= TOLERANCE, measured
         body = {
@@ -138,7 +140,7 @@ def against_vllm(options: Any) -> None:
     peer = Peer(options.vllm_python, "vllm", embedded_model(), "bfloat16")
     peer.ask("loglikelihood", pairs_of(warm))
     say("random, bfloat16: vLLM")
-    measured = measure(backend, peer, requests, options.rounds, 0)
+    measured = measure(backend, peer, requests, options.parts, 0)
     _say_result(measured, TARGETS["vllm"])
     body = {
         "what": "jcommonsenseqa-1.1-0.1, 3-shot random, SmolLM2-135M bfloat16",
@@ -164,7 +166,7 @@ def main() -> None:
     flags.add_argument("--lm_eval_python", help="an interpreter with lm-eval; none: left out")
     flags.add_argument("--vllm_python", help="an interpreter with vLLM for CPUs; none: left out")
     flags.add_argument("--documents", type=int, default=40)
-    flags.add_argument("--rounds", type=int, default=2)
+    flags.add_argument("--parts", type=int, default=5, help="portions the peer is timed in")
     flags.add_argument("--sets", nargs="+", default=["random", "fixed"])
     flags.add_argument("--batch_sizes", type=int, nargs="+", default=[1, 4, 8, 16])
     flags.add_argument("--tune_documents", type=int, default=4)

@@ -1,0 +1,59 @@
+"""Runs a program's own command line and writes down when its model gave the first answer.
+
+Started by startup.py with the interpreter of the program to be measured:
+
+    PYTHON first_answer.py tenbin|lm_eval OUTPUT ARGUMENTS...
+
+The command line does all it does otherwise; only the hf model's answering is wrapped. OUTPUT gets
+the clock's time at the first answer.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+PROGRAM, OUTPUT, *ARGUMENTS = sys.argv[1:]
+
+
+def note() -> None:
+    path = Path(OUTPUT)
+    if not path.exists():
+        path.write_text(str(time.time()), encoding="utf-8")
+
+
+def run_tenbin() -> None:
+    from tenbin.backends.hf.backend import HfBackend
+    from tenbin.cli import main
+
+    inner = HfBackend.run
+
+    def run(self: Any, requests: Any) -> Any:
+        for answer in inner(self, requests):
+            note()
+            yield answer
+
+    HfBackend.run = run  # type: ignore[method-assign]
+    sys.exit(main(ARGUMENTS))
+
+
+def run_lm_eval() -> None:
+    from lm_eval.__main__ import cli_evaluate
+    from lm_eval.models.huggingface import HFLM
+
+    inner = HFLM.loglikelihood
+
+    def loglikelihood(self: Any, *arguments: Any, **options: Any) -> Any:
+        answers = inner(self, *arguments, **options)
+        note()
+        return answers
+
+    HFLM.loglikelihood = loglikelihood
+    sys.argv = ["lm_eval", *ARGUMENTS]
+    cli_evaluate()
+
+
+if __name__ == "__main__":
+    {"tenbin": run_tenbin, "lm_eval": run_lm_eval}[PROGRAM]()
