@@ -1,0 +1,121 @@
+"""Greedy generation on a GPU: tenbin's own loop against transformers' generate.
+
+    python benchmarks/gpu_generation.py --shape 8b --output benchmarks/results/gpu_generation_8b.json
+
+Random weights of a Llama shape in bfloat16: 256 prompts of 420 ± 30 % tokens, 32 new tokens each,
+no early end. transformers' generate gets the prompts sorted by length and left padded, at batch 32
+and at larger batches; its best counts. Needs torch and transformers only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from gpu_scoring import SHAPES, VOCABULARY, make_model
+
+from tenbin.backends.hf.encoding import EncodedPrompt
+from tenbin.backends.hf.generation import Generator, Job
+from tenbin.backends.hf.memory import token_budget
+
+NEW_TOKENS = 32
+
+
+def make_tokenizer() -> Any:
+    """One word a token: texts do not matter here, only their cost."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    inner = Tokenizer(models.WordLevel({f"w{n}": n for n in range(VOCABULARY)}, unk_token="w0"))
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="w0")
+
+
+def make_prompts(count: int) -> list[tuple[int, ...]]:
+    generator = random.Random(0)
+    return [
+        tuple(generator.randrange(10, VOCABULARY) for _ in range(generator.randint(294, 546)))
+        for _ in range(count)
+    ]
+
+
+@torch.inference_mode()
+def library(model: Any, prompts: list[tuple[int, ...]], batch: int) -> float:
+    ordered = sorted(prompts, key=len, reverse=True)
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for at in range(0, len(ordered), batch):
+        part = ordered[at : at + batch]
+        longest = len(part[0])
+        ids = torch.tensor([[0] * (longest - len(p)) + list(p) for p in part], device="cuda")
+        mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in part], device="cuda")
+        model.generate(
+            input_ids=ids,
+            attention_mask=mask,
+            max_new_tokens=NEW_TOKENS,
+            min_new_tokens=NEW_TOKENS,
+            do_sample=False,
+            pad_token_id=0,
+        )
+    torch.cuda.synchronize()
+    return time.perf_counter() - started
+
+
+def own(writer: Generator, prompts: list[tuple[int, ...]]) -> float:
+    jobs = [Job(EncodedPrompt(prompt, 0), (), NEW_TOKENS) for prompt in prompts]
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for _ in writer.write(jobs):
+        pass
+    torch.cuda.synchronize()
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shape", choices=SHAPES, default="8b")
+    parser.add_argument("--prompts", type=int, default=256)
+    parser.add_argument("--batches", default="32,128,256")
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    model = make_model(options.shape, "cuda", torch.bfloat16)
+    model.generation_config.eos_token_id = None
+    prompts = make_prompts(options.prompts)
+    device = torch.device("cuda")
+    started = time.perf_counter()
+    writer = Generator(model, make_tokenizer(), 4096, "auto", token_budget(device))
+    result: dict[str, Any] = {
+        "shape": options.shape,
+        "prompts": options.prompts,
+        "new_tokens": NEW_TOKENS,
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "mode": writer.mode,
+        "opening_seconds": time.perf_counter() - started,
+    }
+    own(writer, prompts[:64])
+    result["own_seconds"] = min(own(writer, prompts) for _ in range(3))
+    print(result, flush=True)
+    library(model, prompts[:32], 32)
+    for batch in map(int, options.batches.split(",")):
+        seconds = min(library(model, prompts, batch) for _ in range(2))
+        result[f"generate_{batch}_seconds"] = seconds
+        result[f"speed_up_over_{batch}"] = seconds / result["own_seconds"]
+        print(batch, seconds, flush=True)
+    print(json.dumps(result, indent=2))
+    if options.output:
+        Path(options.output).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
