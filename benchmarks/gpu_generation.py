@@ -1,6 +1,6 @@
 """Greedy generation on a GPU: tenbin's own loop against transformers' generate.
 
-    python benchmarks/gpu_generation.py --shape 8b --output benchmarks/results/gpu_generation_8b.json
+    python benchmarks/gpu_generation.py --shape 8b --output RESULT.json
 
 Random weights of a Llama shape in bfloat16: 256 prompts of 420 ± 30 % tokens, 32 new tokens each,
 no early end. transformers' generate gets the prompts sorted by length and left padded, at batch 32
