@@ -16,7 +16,7 @@ from tenbin.backends.base import BackendSettings
 from tenbin.errors import BackendError, ConfigError
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
-ENGINES = ("auto", "tree", "plain")
+ENGINES = ("auto", "tree", "rows", "cache", "plain")
 """The rungs of the ladder, fastest first, and the choice among them."""
 
 

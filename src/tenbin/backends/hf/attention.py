@@ -161,7 +161,6 @@ def active_plan(plan: TreePlan) -> Iterator[None]:
         _active.pop()
 
 
-@torch.compiler.disable
 def tree_attention(
     module: Any,
     query: torch.Tensor,
@@ -258,7 +257,12 @@ def register() -> None:
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
 
-    AttentionInterface.register(NAME, tree_attention)
+    attention: Any = tree_attention
+    if torch.cuda.is_available():
+        # Left whole where layers are compiled; the compiler is slow to import, so only there.
+        whole: Any = torch.compiler.disable
+        attention = whole(attention)
+    AttentionInterface.register(NAME, attention)
     AttentionMaskInterface.register(NAME, _no_mask)
 
 

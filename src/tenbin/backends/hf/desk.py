@@ -1,14 +1,15 @@
 """The account of a scoring run: which rows wait for which inputs, and who is complete.
 
-Shared by all scoring cores. Knows token rows; knows no model.
+Shared by all scoring cores, as is the loop that keeps the device busy and survives a memory that
+ends. Knows token rows; knows no model.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from tenbin.backends.hf.encoding import Row
 
@@ -39,6 +40,8 @@ class ScoringCore(Protocol):
     """Something that scores rows; rungs of the engine's ladder differ in speed only."""
 
     mode: str
+    budget: int
+    """Tokens computed at a time; halved where memory ends."""
 
     def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
@@ -63,10 +66,6 @@ class Desk:
                 wanted = self._wanted.setdefault(row.ids[:-1], {})
                 wanted.setdefault(row.ids[-row.scored :], []).append((number, place))
         self.inputs = list(self._wanted)
-
-    def first_scored(self, ids: tuple[int, ...]) -> int:
-        """The earliest position of an input whose logits are needed."""
-        return len(ids) - max(len(answer) for answer in self._wanted[ids])
 
     def targets(self, batch: Sequence[tuple[int, ...]]) -> list[Target]:
         """What is scored in a batch: answers that share an input share its forward."""
@@ -98,3 +97,63 @@ class Desk:
 def total(scores: Sequence[RowScore]) -> float:
     """The sum of rows' log-likelihoods, in double precision."""
     return math.fsum(score.logprob for score in scores)
+
+
+class Work(Protocol):
+    """Inputs that are computed together."""
+
+    @property
+    def sequences(self) -> Sequence[tuple[int, ...]]:
+        """All inputs that it answers."""
+        ...
+
+
+class Pending(Protocol):
+    """Scores that may still be on their way from the device."""
+
+    def scores(self) -> list[tuple[float, bool]]:
+        """Wait for them."""
+        ...
+
+
+AnyWork = TypeVar("AnyWork", bound=Work)
+
+
+def run_works(
+    desk: Desk,
+    inputs: Sequence[tuple[int, ...]],
+    plan: Callable[[Sequence[tuple[int, ...]]], Iterable[AnyWork]],
+    launch: Callable[[AnyWork, Sequence[Target]], Any],
+    shrink: Callable[[AnyWork], None],
+    ahead: bool,
+) -> Iterator[tuple[int, GroupScore]]:
+    """Compute inputs work by work; where memory ends, plan what is left anew.
+
+    Args:
+        desk: Takes the scores.
+        inputs: What is to be computed.
+        plan: Cuts inputs into works under the core's budget.
+        launch: Starts a work and gives its `Pending`; None when memory did not suffice.
+        shrink: Lowers the budget below a work that was too large.
+        ahead: Start a work before the one before it is waited for.
+    """
+    left = dict.fromkeys(inputs)
+    waiting: list[tuple[Sequence[tuple[int, ...]], Any]] = []
+
+    def finish(keep: int) -> Iterator[tuple[int, GroupScore]]:
+        while len(waiting) > keep:
+            sequences, pending = waiting.pop(0)
+            yield from desk.collect(sequences, None if pending is None else pending.scores())
+
+    while left:
+        for work in plan(list(left)):
+            pending = launch(work, desk.targets(work.sequences))
+            if pending is None and len(work.sequences) > 1:
+                # Nothing that was answered is lost, and what still runs is answered first.
+                shrink(work)
+                break
+            for ids in work.sequences:
+                del left[ids]
+            waiting.append((work.sequences, pending))
+            yield from finish(1 if ahead else 0)
+        yield from finish(0)

@@ -1,32 +1,36 @@
-"""One forward pass over right-padded rows, and the log-probabilities asked of it.
+"""One forward pass, and the log-probabilities asked of it.
 
-Knows tensors and the one model it was given; knows no request, no text and no batching.
+Knows tensors and the one model it was given; knows no request, no text and no batching. Logits
+are made where something is scored, and never more of them at a time than a fixed number: the
+head is given its positions in slices.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 
 from tenbin.backends.hf.desk import Target
+from tenbin.backends.hf.head import TokenValues, body_once, weigh
 from tenbin.backends.hf.memory import (
     input_device,
     is_out_of_memory,
     logit_budget,
     release_memory,
+    send,
 )
 from tenbin.backends.hf.rope import LengthClasses
 
-_HEAD_ROWS = 1 << 26
-"""Logits turned into float32 at a time."""
+Place = tuple[int, int]
+"""Row and column of a batch."""
 
 
 class Forward:
-    """A causal model that scores padded rows."""
+    """A causal model that scores tokens."""
 
     def __init__(self, model: Any) -> None:
         """Look at the model once.
@@ -40,37 +44,48 @@ class Forward:
         self.vocabulary: int = config.vocab_size
         self.dtype: torch.dtype = model.get_input_embeddings().weight.dtype
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
-        self._names = frozenset(inspect.signature(base.forward).parameters)
+        self.names = frozenset(inspect.signature(base.forward).parameters)
         self._classes = LengthClasses(config)
-        self._keeps = "logits_to_keep" in self._names and self._can_keep()
-        self._positions = max(1, logit_budget(self.device) // self.vocabulary)
-
-    def is_too_wide(self, rows: int, longest: int, first: int) -> bool:
-        """Whether a batch meets the head at more positions than memory should be asked for.
-
-        Args:
-            rows: Rows of the batch.
-            longest: Tokens of its longest row.
-            first: The earliest position that is scored in any row.
-        """
-        wide = longest - first if self._keeps else longest
-        return bool(rows * wide > self._positions)
-
-    @property
-    def keeps(self) -> bool:
+        self.positions = max(1, logit_budget(self.device) // self.vocabulary)
+        """Rows of logits that are held at a time."""
+        self.keeps = "logits_to_keep" in self.names and self._can_keep()
         """Whether logits can be had at chosen positions only."""
-        return self._keeps
+        self._slices = self.keeps and self._can_slice()
+
+    def is_too_wide(self, rows: int, longest: int) -> bool:
+        """Whether a batch gives more logits than memory should be asked for."""
+        return not self.keeps and rows * longest > self.positions
 
     @property
     def takes_positions(self) -> bool:
         """Whether the model can be told the position of every token."""
-        return "position_ids" in self._names
+        return "position_ids" in self.names
 
     def length_class(self, length: int) -> int:
         """Rows of different classes must not share a batch."""
         return self._classes.of(length)
 
+    def classes(self, inputs: Sequence[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
+        """Inputs that may share a batch: some rotary embeddings look at the longest row."""
+        found: dict[int, list[tuple[int, ...]]] = {}
+        for ids in inputs:
+            found.setdefault(self.length_class(len(ids)), []).append(ids)
+        return list(found.values())
+
     @torch.inference_mode()
+    def guarded(
+        self, compute: Callable[[], torch.Tensor], answers: Sequence[tuple[int, ...]]
+    ) -> TokenValues | None:
+        """Start a computation of token values; None when the device's memory did not suffice."""
+        try:
+            return TokenValues(compute(), answers)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+        # Outside the except block: the traceback holds the batch's tensors.
+        release_memory(self.device)
+        return None
+
     def score(
         self, rows: Sequence[Sequence[int]], targets: Sequence[Target]
     ) -> list[tuple[float, bool]] | None:
@@ -84,131 +99,107 @@ class Forward:
             One entry a target; None when the device's memory did not suffice.
         """
         answers = [target.answer for target in targets]
-        return self._guarded(lambda: self._values(rows, targets), answers)
+        found = self.guarded(lambda: self._values(rows, targets), answers)
+        return None if found is None else found.scores()
 
-    @torch.inference_mode()
-    def score_packed(
+    def _values(self, rows: Sequence[Sequence[int]], targets: Sequence[Target]) -> torch.Tensor:
+        """Log-probability and greediness of each target token."""
+        places = [
+            (target.row, target.start + step)
+            for target in targets
+            for step in range(len(target.answer))
+        ]
+        tokens = [token for target in targets for token in target.answer]
+        return self.values({"input_ids": self.padded(rows)}, places, tokens)[0]
+
+    def padded(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Rows side by side: right padding is never looked at from the left."""
+        longest = max(len(row) for row in rows)
+        return send([[*row, *[0] * (longest - len(row))] for row in rows], self.device)
+
+    def values(
         self,
-        ids: Sequence[int],
-        positions: Sequence[int],
-        places: Sequence[Sequence[int]],
-        answers: Sequence[tuple[int, ...]],
-    ) -> list[tuple[float, bool]] | None:
-        """Log-likelihood of answers whose tokens are predicted at given places of one row.
+        inputs: Mapping[str, Any],
+        places: Sequence[Place],
+        tokens: Sequence[int],
+        repeats: bool = True,
+    ) -> tuple[torch.Tensor, Any]:
+        """Run the model, and weigh tokens at places of the batch.
 
         Args:
-            ids: The row.
-            positions: The position that each of its tokens has in its own sequence.
-            places: For each answer, where its tokens are predicted.
-            answers: The answers' tokens.
+            inputs: What the model is given, `input_ids` among it.
+            places: Row and column where each token is predicted.
+            tokens: The tokens.
+            repeats: Whether the model may be run again with the same inputs.
 
         Returns:
-            One entry an answer; None when the device's memory did not suffice.
+            Log-probability and greediness of each token, and the model's output.
         """
-        return self._guarded(lambda: self._packed(ids, positions, places, answers), answers)
+        rows = inputs["input_ids"].shape[0]
+        kept = sorted({column for _, column in places}) or [inputs["input_ids"].shape[1] - 1]
+        step = max(1, self.positions // rows)
+        if len(kept) <= step or not (self._slices or (repeats and self.keeps)):
+            return self._slice(inputs, kept, places, tokens)
+        found, order = [], []
+        with body_once(self.model) if self._slices else nullcontext():
+            for at in range(0, len(kept), step):
+                part = kept[at : at + step]
+                here = [n for n, (_, column) in enumerate(places) if part[0] <= column <= part[-1]]
+                order += here
+                values, output = self._slice(
+                    inputs, part, [places[n] for n in here], [tokens[n] for n in here]
+                )
+                found.append(values)
+        back = sorted(range(len(order)), key=order.__getitem__)
+        return torch.cat(found)[send(back, found[0].device)], output
 
-    def _guarded(
-        self, compute: Callable[[], list[Any]], answers: Sequence[tuple[int, ...]]
-    ) -> list[tuple[float, bool]] | None:
-        try:
-            values = compute()
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            values = None
-        if values is None:
-            # Outside the except block: the traceback holds the batch's tensors.
-            release_memory(self.device)
-            return None
-        return _summed(values, answers)
-
-    def _packed(
+    def _slice(
         self,
-        ids: Sequence[int],
-        positions: Sequence[int],
-        places: Sequence[Sequence[int]],
-        answers: Sequence[tuple[int, ...]],
-    ) -> list[Any]:
-        kept = sorted({place for group in places for place in group})
+        inputs: Mapping[str, Any],
+        kept: Sequence[int],
+        places: Sequence[Place],
+        tokens: Sequence[int],
+    ) -> tuple[torch.Tensor, Any]:
+        index = send(list(kept), self.device)
+        options = {"use_cache": False} if "use_cache" in self.names else {}
+        output = self.model(
+            **{**options, **inputs}, **({"logits_to_keep": index} if self.keeps else {})
+        )
+        logits = output.logits if self.keeps else output.logits[:, index.to(output.logits.device)]
         column = {place: number for number, place in enumerate(kept)}
-        where = [column[place] for group in places for place in group]
-        options = {
-            **self._options(),
-            "position_ids": torch.tensor([positions]).to(self.device),
-            "logits_to_keep": torch.tensor(kept).to(self.device),
-        }
-        output = self.model(input_ids=torch.tensor([ids]).to(self.device), **options)
-        return self._token_values(output.logits[0], where, [t for a in answers for t in a])
+        where = [row * len(kept) + column[place] for row, place in places]
+        return weigh(logits.flatten(0, 1), where, tokens), output
 
-    def _values(self, rows: Sequence[Sequence[int]], targets: Sequence[Target]) -> list[Any]:
-        """Log-probability and greediness of each target token; one copy to the host."""
-        places = [
-            (target.row, target.start + step, token)
-            for target in targets
-            for step, token in enumerate(target.answer)
-        ]
-        kept = sorted({place for _, place, _ in places})
-        column = {place: number for number, place in enumerate(kept)}
-        logits = self._logits(rows, kept)
-        where = [row * len(kept) + column[place] for row, place, _ in places]
-        return self._token_values(logits.flatten(0, 1), where, [token for *_, token in places])
-
-    def _token_values(
-        self, logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]
-    ) -> list[Any]:
-        """Log-probability and greediness of tokens at rows of logits; one copy to the host."""
-        rows = sorted(set(where))
-        number = {row: at for at, row in enumerate(rows)}
-        used = torch.tensor(rows).to(logits.device)
-        index = torch.tensor([number[row] for row in where]).to(logits.device)
-        wanted = torch.tensor(tokens).to(logits.device)
-        step = max(1, _HEAD_ROWS // self.vocabulary)
-        # Each row of logits meets the softmax once, however many answers begin there.
-        norms, best = [], []
-        for at in range(0, len(used), step):
-            head = logits[used[at : at + step]].float()
-            norms.append(head.logsumexp(-1))
-            best.append(head.argmax(-1))
-        value = logits[used[index], wanted].float() - torch.cat(norms)[index]
-        greedy = torch.cat(best)[index] == wanted
-        return torch.stack((value, greedy.float()), dim=1).tolist()
-
-    def _logits(self, rows: Sequence[Sequence[int]], kept: Sequence[int]) -> torch.Tensor:
-        longest = max(len(row) for row in rows)
-        # Right padding is never looked at from the left, so that no mask is needed.
-        padded = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
-        index = torch.tensor(list(kept))
-        options = self._options()
-        if self._keeps:
-            options["logits_to_keep"] = index.to(self.device)
-        output = self.model(input_ids=padded.to(self.device), **options)
-        logits: torch.Tensor = output.logits
-        return logits if self._keeps else logits[:, index.to(logits.device)]
-
-    def _options(self) -> dict[str, Any]:
-        return {"use_cache": False} if "use_cache" in self._names else {}
+    def _probe(self, kept: Sequence[int] | None) -> torch.Tensor:
+        ids = send([[1, 2, 3]], self.device) % self.vocabulary
+        options: dict[str, Any] = {"use_cache": False} if "use_cache" in self.names else {}
+        if kept is not None:
+            options["logits_to_keep"] = send(list(kept), self.device)
+        logits: torch.Tensor = self.model(input_ids=ids, **options).logits
+        return logits.float()
 
     @torch.inference_mode()
     def _can_keep(self) -> bool:
         """Whether `logits_to_keep` takes an index: some models take a count only."""
-        ids = torch.tensor([[1, 2, 3]]).to(self.device) % self.vocabulary
-        index = torch.tensor([0, 2]).to(self.device)
         try:
-            whole = self.model(input_ids=ids, **self._options()).logits
-            part = self.model(input_ids=ids, logits_to_keep=index, **self._options()).logits
+            whole, part = self._probe(None), self._probe([0, 2])
         except (TypeError, ValueError, IndexError, RuntimeError):
             return False
-        if part.shape[:2] != (1, 2):
+        return part.shape[:2] == (1, 2) and _close(whole[:, [0, 2]], part)
+
+    @torch.inference_mode()
+    def _can_slice(self) -> bool:
+        """Whether the head can be asked again without its body: adapters wrap both in one."""
+        body = getattr(self.model, self.model.base_model_prefix, None)
+        if body is None or body is self.model:
             return False
-        return bool(torch.allclose(whole[:, [0, 2]].float(), part.float(), atol=0.1, rtol=0.05))
+        try:
+            with body_once(self.model):
+                first, second = self._probe([0]), self._probe([2])
+        except (TypeError, ValueError, IndexError, RuntimeError):
+            return False
+        return _close(self._probe([0, 2]), torch.cat([first, second], dim=1))
 
 
-def _summed(
-    values: Sequence[tuple[float, float]], answers: Sequence[tuple[int, ...]]
-) -> list[tuple[float, bool]]:
-    scores, at = [], 0
-    for answer in answers:
-        part = values[at : at + len(answer)]
-        at += len(answer)
-        scores.append((math.fsum(value for value, _ in part), all(same for _, same in part)))
-    return scores
+def _close(first: torch.Tensor, second: torch.Tensor) -> bool:
+    return first.shape == second.shape and torch.allclose(first, second, atol=0.1, rtol=0.05)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, Protocol
 
+from tenbin.backends.hf.cached import CachedContexts
 from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
+from tenbin.backends.hf.masked import MaskedRows
 from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.rows import PlainRows
 from tenbin.errors import BackendError
@@ -28,6 +29,13 @@ _NOISE = 4.0
 _LEAST_NOISE = 0.02
 _WINDOW = 1024
 """Windows up to this length are tried by contexts that are longer."""
+
+
+class Candidate(ScoringCore, Protocol):
+    """A core that can be made wrong on purpose."""
+
+    broken: bool
+    """Its mask or its cache is a wrong one: for the probe's control only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,48 +65,86 @@ def choose_core(
     Raises:
         BackendError: The core that was asked for fails the probe.
     """
-    plain = PlainRows(forward, batch_size, row_budget)
-    if engine == "plain":
-        return Choice(plain)
-    reason = probe(forward, lambda: PackedTree(forward, pack_budget))
-    if reason is None:
-        return Choice(PackedTree(forward, pack_budget))
-    if engine == "tree":
-        raise BackendError(
-            f"engine=tree does not fit this model: {reason}",
-            "leave engine out to let tenbin choose",
-        )
-    return Choice(plain, (f"packed tree: {reason}",))
+    rungs: dict[str, tuple[str, list[Callable[[], Candidate]]]] = {
+        "tree": (PackedTree.mode, [lambda: PackedTree(forward, pack_budget)]),
+        "rows": (MaskedRows.mode, [lambda: MaskedRows(forward, pack_budget)]),
+        "cache": (
+            CachedContexts.mode,
+            [
+                lambda: CachedContexts(forward, row_budget),
+                lambda: CachedContexts(forward, row_budget, stepwise=True),
+            ],
+        ),
+    }
+    probe = Probe(forward)
+    passed_over: list[str] = []
+    for name, (mode, makers) in rungs.items():
+        if engine not in ("auto", name):
+            continue
+        reasons = []
+        for make in makers:
+            reason = probe.refusal(make)
+            if reason is None:
+                return Choice(make(), tuple(passed_over))
+            reasons.append(reason)
+        why = "; ".join(dict.fromkeys(reasons))
+        if engine == name:
+            raise BackendError(
+                f"engine={name} does not fit this model: {why}",
+                "leave engine out to let tenbin choose",
+            )
+        passed_over.append(f"{mode}: {why}")
+    return Choice(PlainRows(forward, batch_size, row_budget), tuple(passed_over))
 
 
-def probe(forward: Forward, make: Callable[[], PackedTree]) -> str | None:
-    """Why a candidate must not be used; None when it gives the plain numbers.
+class Probe:
+    """Made-up sequences, scored by plain rows of one and by candidates."""
 
-    Args:
-        forward: The model.
-        make: Gives a fresh candidate.
-    """
-    if not forward.keeps or not forward.takes_positions:
-        return "the model takes no position_ids or no logits_to_keep"
-    groups = _sequences(forward)
-    try:
-        expected = _alone(forward, groups)
-        found = _scores(make(), groups)
-        moved = _scores(make(), _perturbed(groups, forward.vocabulary))
-        with _everyone_reads_all(make()) as blind:
+    def __init__(self, forward: Forward) -> None:
+        """Make the sequences; nothing is scored before a candidate asks.
+
+        Args:
+            forward: The model.
+        """
+        self._forward = forward
+        self._groups = _sequences(forward)
+        self._expected: Scored | None = None
+        self._allowed = _EXACT
+
+    def refusal(self, make: Callable[[], Candidate]) -> str | None:
+        """Why a candidate must not be used; None when it gives the plain numbers.
+
+        Args:
+            make: Gives a fresh candidate.
+        """
+        groups = self._groups
+        try:
+            core = make()
+            expected = self._plain()
+            found = _scores(core, groups)
+            moved = _scores(make(), _perturbed(groups, self._forward.vocabulary))
+            blind = make()
+            blind.broken = True
             wrong = _scores(blind, groups)
-    except Exception as error:  # noqa: BLE001: whatever an architecture objects to
-        return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120]}"
-    allowed = _tolerance(forward, groups, expected)
-    difference = _largest(expected, found)
-    if not difference <= allowed:
-        return f"log-likelihoods differ by {difference:.2g}, {allowed:.2g} is allowed"
-    siblings = _largest(_unperturbed(found), _unperturbed(moved))
-    if not siblings <= allowed:
-        return f"a branch reaches its siblings: {siblings:.2g}"
-    if not _largest(expected, wrong) > 20 * max(difference, 1e-7):
-        return "a wrong mask changes nothing, so the probe proves nothing"
-    return None
+        except Exception as error:  # whatever an architecture objects to
+            words = str(error).strip().splitlines() or ["no reason given"]
+            return f"{type(error).__name__}: {words[0][:120]}"
+        difference = _largest(expected, found)
+        if not difference <= self._allowed:
+            return f"log-likelihoods differ by {difference:.2g}, {self._allowed:.2g} is allowed"
+        siblings = _largest(_unperturbed(found), _unperturbed(moved))
+        if not siblings <= self._allowed:
+            return f"a branch reaches its siblings: {siblings:.2g}"
+        if not _largest(expected, wrong) > 20 * max(difference, 1e-7):
+            return "a wrong mask or cache changes nothing, so the probe proves nothing"
+        return None
+
+    def _plain(self) -> Scored:
+        if self._expected is None:
+            expected = _scores(PlainRows(self._forward, 1, 1), self._groups)
+            self._allowed = _tolerance(self._forward, self._groups, expected)
+            self._expected = expected
+        return self._expected
 
 
 def _sequences(forward: Forward) -> list[list[Row]]:
@@ -130,11 +176,6 @@ def _shortest_window(forward: Forward) -> int | None:
 Scored = list[list[float]]
 
 
-def _alone(forward: Forward, groups: Sequence[Sequence[Row]]) -> Scored:
-    core = PlainRows(forward, 1, 1)
-    return _scores(core, groups)
-
-
 def _scores(core: ScoringCore, groups: Sequence[Sequence[Row]]) -> Scored:
     found: dict[int, list[float]] = {}
     for number, scores in core.score(groups):
@@ -156,16 +197,6 @@ def _perturbed(groups: Sequence[Sequence[Row]], vocabulary: int) -> list[list[Ro
 
 def _unperturbed(scored: Scored) -> Scored:
     return [values[:-1] for values in scored]
-
-
-@contextmanager
-def _everyone_reads_all(core: PackedTree) -> Any:
-    """The candidate under a mask that is wrong on purpose."""
-    core.ignores_tree = True
-    try:
-        yield core
-    finally:
-        core.ignores_tree = False
 
 
 def _tolerance(forward: Forward, groups: Sequence[Sequence[Row]], alone: Scored) -> float:

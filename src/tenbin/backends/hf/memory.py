@@ -42,8 +42,17 @@ def pack_budget(device: Any) -> int:
 
 
 def logit_budget(device: Any) -> int:
-    """Logits a batch may have: a CPU that runs out of memory kills the process unasked."""
-    return 1 << 31 if device.type == "cuda" else 1 << 28
+    """Logits held at a time: a CPU that runs out of memory kills the process unasked."""
+    return 1 << 30 if device.type == "cuda" else 1 << 27
+
+
+def send(values: Any, device: Any) -> torch.Tensor:
+    """Numbers as a tensor on a device, without waiting for what the device is doing."""
+    tensor = values if isinstance(values, torch.Tensor) else torch.tensor(values)
+    if device.type != "cuda":
+        return tensor.to(device)
+    # Only pinned memory travels while kernels run.
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 def input_device(model: Any) -> torch.device:

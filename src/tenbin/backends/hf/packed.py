@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import torch
+
 from tenbin.backends.hf.attention import (
     NAME,
     active_plan,
@@ -16,10 +18,12 @@ from tenbin.backends.hf.attention import (
     make_plan,
     register,
 )
-from tenbin.backends.hf.desk import Desk, GroupScore, Target
+from tenbin.backends.hf.desk import Desk, GroupScore, Target, run_works
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
-from tenbin.backends.hf.tree import Ids, Pack, Segment, make_packs
+from tenbin.backends.hf.head import TokenValues
+from tenbin.backends.hf.memory import send
+from tenbin.backends.hf.tree import Pack, Segment, make_packs
 
 
 class PackedTree:
@@ -35,49 +39,49 @@ class PackedTree:
             budget: Tokens a pack; halved where memory ends.
         """
         register()
+        if not forward.keeps or not forward.takes_positions:
+            raise TypeError("the model takes no position_ids or no logits_to_keep")
         self.forward = forward
         self.budget = budget
-        self.ignores_tree = False
+        self.broken = False
         """Every token reads all before it in the pack: wrong, for the probe's control only."""
 
     def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
         desk = Desk(groups)
-        for kind in self._classes(desk.inputs):
-            yield from self._score_all(kind, desk)
-
-    def _classes(self, inputs: Sequence[Ids]) -> list[list[Ids]]:
-        """Inputs that may share a pack: some rotary embeddings look at the longest row."""
-        classes: dict[int, list[Ids]] = {}
-        for ids in inputs:
-            classes.setdefault(self.forward.length_class(len(ids)), []).append(ids)
-        return list(classes.values())
-
-    def _score_all(self, inputs: Sequence[Ids], desk: Desk) -> Iterator[tuple[int, GroupScore]]:
-        waiting = [inputs]
-        while waiting:
-            part = waiting.pop()
-            done = 0
-            for pack in make_packs(part, self.budget):
-                scores = self._score_pack(pack, desk.targets(pack.sequences))
-                if scores is None and len(pack.sequences) > 1:
-                    # Halve, and pack again what is left: nothing that was answered is lost.
-                    self.budget = max(1, len(pack) // 2)
-                    waiting.append(sorted(part)[done:])
-                    break
-                done += len(pack.sequences)
-                yield from desk.collect(pack.sequences, scores)
-
-    def _score_pack(self, pack: Pack, targets: Sequence[Target]) -> list[tuple[float, bool]] | None:
-        places = [
-            [pack.place(target.row, target.start + step) for step in range(len(target.answer))]
-            for target in targets
-        ]
-        plan = make_plan(_flat(pack) if self.ignores_tree else pack, self.forward.device)
-        with attention_of(self.forward.model, NAME), active_plan(plan):
-            return self.forward.score_packed(
-                pack.ids, pack.positions, places, [target.answer for target in targets]
+        for kind in self.forward.classes(desk.inputs):
+            yield from run_works(
+                desk,
+                kind,
+                lambda inputs: make_packs(inputs, self.budget),
+                self._launch,
+                self._shrink,
+                self.forward.device.type == "cuda",
             )
+
+    def _shrink(self, pack: Pack) -> None:
+        self.budget = max(1, min(self.budget, len(pack)) // 2)
+
+    def _launch(self, pack: Pack, targets: Sequence[Target]) -> TokenValues | None:
+        places = [
+            (0, pack.place(target.row, target.start + step))
+            for target in targets
+            for step in range(len(target.answer))
+        ]
+        answers = [target.answer for target in targets]
+        tokens = [token for answer in answers for token in answer]
+        device = self.forward.device
+
+        def compute() -> torch.Tensor:
+            plan = make_plan(_flat(pack) if self.broken else pack, device)
+            inputs = {
+                "input_ids": send([pack.ids], device),
+                "position_ids": send([pack.positions], device),
+            }
+            with attention_of(self.forward.model, NAME), active_plan(plan):
+                return self.forward.values(inputs, places, tokens)[0]
+
+        return self.forward.guarded(compute, answers)
 
 
 def _flat(pack: Pack) -> Pack:

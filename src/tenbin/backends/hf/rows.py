@@ -52,14 +52,14 @@ class PlainRows:
     def _next_batch(self, desk: Desk, at: int) -> list[tuple[int, ...]]:
         kind = self.forward.length_class(len(desk.inputs[at]))
         batch: list[tuple[int, ...]] = []
-        longest, first = 0, len(desk.inputs[at])
+        longest = 0
         for place in range(at, len(desk.inputs)):
             ids = desk.inputs[place]
-            longest, first = max(longest, len(ids)), min(first, desk.first_scored(ids))
+            longest = max(longest, len(ids))
             rows = len(batch) + 1
             if batch and self._is_full(rows, longest):
                 break
-            if batch and self.forward.is_too_wide(rows, longest, first):
+            if batch and self.forward.is_too_wide(rows, longest):
                 break
             if self.forward.length_class(len(ids)) != kind:
                 break

@@ -80,7 +80,7 @@ def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
     ordered = sorted(sequences)
     shared = [0, *(common_prefix(a, b) for a, b in pairwise(ordered))]
     start, cost = 0, 0
-    for first, last in _families(ordered, shared):
+    for first, last in families(ordered, shared):
         for at, price, alone in _prices(ordered, shared, first, last, budget):
             if at > start and cost + price > budget:
                 yield build_pack(ordered[start:at], [0, *shared[start + 1 : at]])
@@ -91,7 +91,7 @@ def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
         yield build_pack(ordered[start:], [0, *shared[start + 1 :]])
 
 
-def _families(ordered: Sequence[Ids], shared: Sequence[int]) -> Iterator[tuple[int, int]]:
+def families(ordered: Sequence[Ids], shared: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Ranges of neighbours that share most of their tokens, as one document's choices do."""
     start = 0
     for at in range(1, len(ordered) + 1):
