@@ -18,6 +18,7 @@ from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.masked import MaskedRows
+from tenbin.backends.hf.memory import fitted_budget, release_memory
 from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.rows import PlainRows
 from tenbin.errors import BackendError
@@ -85,7 +86,7 @@ def choose_core(
         for make in makers:
             reason = probe.refusal(make)
             if reason is None:
-                return Choice(make(), tuple(passed_over))
+                return Choice(_fitted(forward, make), tuple(passed_over))
             reasons.append(reason)
         why = "; ".join(dict.fromkeys(reasons))
         if engine == name:
@@ -94,7 +95,40 @@ def choose_core(
                 "leave engine out to let tenbin choose",
             )
         passed_over.append(f"{mode}: {why}")
-    return Choice(PlainRows(forward, batch_size, row_budget), tuple(passed_over))
+    plain = _fitted(forward, lambda: PlainRows(forward, batch_size, row_budget))
+    return Choice(plain, tuple(passed_over))
+
+
+def _fitted(forward: Forward, make: Callable[[], ScoringCore]) -> ScoringCore:
+    """A core whose budget is what memory holds."""
+    core = make()
+
+    def measure(tokens: int) -> None:
+        trial = make()
+        trial.budget = tokens
+        _scores(trial, _families(forward, tokens))
+
+    config = forward.model.config.get_text_config()
+    try:
+        core.budget = fitted_budget(forward.device, config, core.budget, measure)
+    except (RuntimeError, MemoryError):
+        # Halving finds the size where measuring it did not.
+        release_memory(forward.device)
+    return core
+
+
+def _families(forward: Forward, tokens: int) -> list[list[Row]]:
+    """Contexts with a few answers, enough to fill a batch of so many tokens under any core."""
+    generator = random.Random(tokens)
+    groups = []
+    for _ in range(tokens // 40):
+        context = _tokens(generator, forward, 32)
+        groups.append([Row(context + _tokens(generator, forward, 8), 2) for _ in range(4)])
+    return groups
+
+
+def _tokens(generator: random.Random, forward: Forward, count: int) -> tuple[int, ...]:
+    return tuple(generator.randrange(forward.vocabulary) for _ in range(count))
 
 
 class Probe:
@@ -152,7 +186,7 @@ def _sequences(forward: Forward) -> list[list[Row]]:
     generator = random.Random(0)
 
     def tokens(count: int) -> tuple[int, ...]:
-        return tuple(generator.randrange(forward.vocabulary) for _ in range(count))
+        return _tokens(generator, forward, count)
 
     shared = tokens(11)
     contexts = [shared + tokens(23), shared + tokens(4), tokens(1), shared, tokens(37)]

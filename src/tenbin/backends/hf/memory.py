@@ -1,4 +1,4 @@
-"""Where a model's inputs go, when a device's memory is spent, and how to get some of it back.
+"""Where a model's inputs go, how much a device holds, and what to do when that is spent.
 
 Knows torch's ways of saying so; knows no architecture.
 """
@@ -6,11 +6,22 @@ Knows torch's ways of saying so; knows no architecture.
 from __future__ import annotations
 
 import gc
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
 
 _WORDS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+_SHARE = 0.85
+"""Part of a GPU's free memory that a batch may fill."""
+_CPU_SHARE = 0.25
+"""Part of the free RAM: others use it too, and what is taken too much is not refused but killed."""
+_SIZES = (1024, 4096)
+"""Tokens of the two batches whose memory is measured."""
+_LEAST = 64
+"""Tokens a batch is given even where memory seems to be spent: halving says the rest."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -37,8 +48,70 @@ def token_budget(device: Any) -> int:
 
 
 def pack_budget(device: Any) -> int:
-    """Tokens a packed tree starts from; halved when memory says so."""
-    return {"cuda": 16384, "mps": 4096}.get(device.type, 1024)
+    """Tokens a packed tree has at most; less where memory is short."""
+    return {"cuda": 32768, "mps": 4096}.get(device.type, 1024)
+
+
+def fitted_budget(device: Any, config: Any, most: int, measure: Callable[[int], object]) -> int:
+    """Tokens a batch may have, by what is free now.
+
+    Args:
+        device: Where the model runs.
+        config: That of the text model; a CPU's need is reckoned from it.
+        most: The largest answer.
+        measure: Computes a batch of so many tokens; a GPU's need is read off two of them.
+    """
+    if device.type == "cuda":
+        small, large = (_peak(device, measure, size) for size in _SIZES)
+        each = max(1.0, (large - small) / (_SIZES[1] - _SIZES[0]))
+        room = _SHARE * _free_on_gpu(device) - max(0.0, small - each * _SIZES[0])
+    else:
+        free = free_ram()
+        if free is None:
+            return most
+        each, room = token_bytes(config, most), _CPU_SHARE * free
+    return max(min(_LEAST, most), min(most, int(room / each)))
+
+
+def _peak(device: Any, measure: Callable[[int], object], size: int) -> float:
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    measure(size)
+    return float(torch.cuda.max_memory_allocated(device) - before)
+
+
+def _free_on_gpu(device: Any) -> int:
+    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + held
+
+
+def free_ram() -> int | None:
+    """Bytes of RAM that nobody uses; None where the system does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
+
+
+def token_bytes(config: Any, longest: int) -> int:
+    """Bytes that one token's passage through a layer takes, reckoned high.
+
+    Args:
+        config: That of the text model.
+        longest: Tokens that one token may read.
+    """
+
+    def size(*names: str, default: int) -> int:
+        values = [getattr(config, name, None) for name in names]
+        return max([value for value in values if isinstance(value, int)], default=default)
+
+    hidden = size("hidden_size", "n_embd", default=4096)
+    inner = size("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden)
+    heads = size("num_attention_heads", "n_head", default=32)
+    return 4 * (16 * hidden + 4 * inner + 3 * heads * longest)
 
 
 def logit_budget(device: Any) -> int:
