@@ -154,6 +154,7 @@ class Counting:
 
     def __init__(self, reader: Reader) -> None:
         self.device = reader.device
+        self.can_record = False
         self._reader = reader
         self.steps: list[int] = []
         self.read: list[int] = []

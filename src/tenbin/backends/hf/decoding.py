@@ -15,6 +15,7 @@ import torch
 from tenbin.backends.hf.prefixes import Family, Ids, portions
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.slots import Prefix, SlotCache
+from tenbin.backends.hf.stepping import Stepper
 from tenbin.backends.hf.writing import Writing
 
 _REFILL = 4
@@ -78,9 +79,7 @@ class Decoding:
         self._cache = SlotCache(rows, length)
         self._active: list[_Row] = []
         self._prefix: tuple[Ids, Prefix] = ((), {})
-        device = reader.device
-        self._tokens = torch.zeros(rows, dtype=torch.long, device=device)
-        self._places = torch.zeros(rows, dtype=torch.long, device=device)
+        self._stepper = Stepper(reader, self._cache)
 
     @torch.inference_mode()
     def run(self, budget: int, spare: int, ahead: bool) -> Iterator[int]:
@@ -131,20 +130,15 @@ class Decoding:
         ends = [len(self._prompts[job]) - 1 for job in jobs]
         last = [self._prompts[job][-1] for job in jobs]
         rows = slice(start, start + len(jobs))
-        self._tokens[rows] = torch.tensor(last).to(self._tokens.device, non_blocking=True)
-        self._places[rows] = torch.tensor(ends).to(self._places.device, non_blocking=True)
+        self._stepper.tokens[rows] = torch.tensor(last).to(self._reader.device, non_blocking=True)
+        self._stepper.places[rows] = torch.tensor(ends).to(self._reader.device, non_blocking=True)
         self._active += [
             _Row(job, place, self._writings[job]) for job, place in zip(jobs, ends, strict=True)
         ]
 
     def _begin(self) -> tuple[list[_Row], _Copy]:
-        count = len(self._active)
         reach = max(row.place for row in self._active) + 1
-        tokens, places = self._tokens[:count], self._places[:count]
-        logits = self._reader.step(self._cache, tokens, places, reach)
-        new = logits.argmax(-1).to(tokens.device)
-        self._tokens[:count] = new
-        self._places[:count] += 1
+        new = self._stepper.step(len(self._active), reach)
         for row in self._active:
             row.place += 1
         return list(self._active), _Copy(new)
@@ -164,9 +158,9 @@ class Decoding:
         sources = [at for at in kept if at >= count]
         if free:
             self._cache.move(sources, free)
-            origin = torch.tensor(sources).to(self._tokens.device, non_blocking=True)
-            target = torch.tensor(free).to(self._tokens.device, non_blocking=True)
-            for kind in (self._tokens, self._places):
+            origin = torch.tensor(sources).to(self._reader.device, non_blocking=True)
+            target = torch.tensor(free).to(self._reader.device, non_blocking=True)
+            for kind in (self._stepper.tokens, self._stepper.places):
                 kind[target] = kind[origin]
             for source, place in zip(sources, free, strict=True):
                 self._active[place] = self._active[source]

@@ -32,6 +32,9 @@ class Reader:
         self._options: dict[str, Any] = {"use_cache": True}
         if "logits_to_keep" in names:
             self._options["logits_to_keep"] = 1
+        parts = set(getattr(base, "hf_device_map", {}).values())
+        self.can_record = self.device.type == "cuda" and len(parts) <= 1
+        """Whether a step's kernels can be recorded: one device, and nothing fetched from others."""
 
     def fill(self, cache: SlotCache, rows: Sequence[Sequence[int]], start: int, past: int) -> None:
         """Read stretches of tokens after the first `past` ones of consecutive rows.
