@@ -17,9 +17,10 @@ from tenbin.backends.hf.cached import CachedContexts
 from tenbin.backends.hf.desk import Desk, GroupScore, RowScore, Target, run_works
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
-from tenbin.backends.hf.ladder import Probe, choose_core
+from tenbin.backends.hf.ladder import choose_core
 from tenbin.backends.hf.masked import MaskedRows
 from tenbin.backends.hf.packed import PackedTree
+from tenbin.backends.hf.probe import Probe
 from tenbin.errors import BackendError
 from tenbin.records import Roll, Rolled, Score, Scores
 
