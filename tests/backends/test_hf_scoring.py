@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.backends.reference import plain_score
 
 from tenbin.backends.hf import forward as forward_module
@@ -110,7 +112,7 @@ def test_rolling_predicts_every_token_once(tiny: tuple[Any, Any], text: str) -> 
         with torch.no_grad():
             logits = model(torch.tensor([row[:-1]])).logits[0].float().log_softmax(-1)
         expected += float(logits[-new:].gather(1, torch.tensor(row[-new:])[:, None]).sum())
-    assert answer.logprob == pytest.approx(expected, abs=1e-3)
+    assert answer.logprob == pytest.approx(expected, abs=1e-4, rel=1e-6)
 
 
 def test_answers_come_before_the_end(llama: tuple[Any, Any]) -> None:
@@ -119,3 +121,39 @@ def test_answers_come_before_the_end(llama: tuple[Any, Any]) -> None:
     requests = [Score(str(at), "a " * at, (" b", " c")) for at in range(1, 6)]
     first, _ = next(iter(backend.run(requests)))
     assert first == "5"
+
+
+ASKED = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["", "a", "The answer is", "The answer is a b", "a b c d ", LONG, LONG[9:]]
+        ),
+        st.lists(st.sampled_from([" a", " a b", " a b c", " b", "です。"]), min_size=1, max_size=4),
+    ),
+    min_size=1,
+    max_size=7,
+)
+
+
+@pytest.mark.parametrize("engine", ["tree", "rows", "cache", "plain"])
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(asked=ASKED, budget=st.integers(1, 200))
+def test_any_requests_in_any_order(
+    llama: tuple[Any, Any], engine: str, asked: list[tuple[str, list[str]]], budget: int
+) -> None:
+    """Equal requests, nested answers, contexts that are empty, of one token, or cut."""
+    model, tokenizer = llama
+    backend = HfBackend.from_model(model, tokenizer, max_length=16, engine=engine)
+    requests = [
+        Score(str(number), prompt, tuple(texts)) for number, (prompt, texts) in enumerate(asked)
+    ]
+    backend._scoring_core().budget = budget
+    answers = list(backend.run(requests))
+    assert sorted(key for key, _ in answers) == sorted(request.key for request in requests)
+    for key, answer in answers:
+        request = requests[int(key)]
+        assert isinstance(answer, Scores), answer
+        for at, text in enumerate(request.continuations):
+            expected = plain_score(model, tokenizer, request.prompt, text, 16)
+            assert answer.logprobs[at] == pytest.approx(expected[0], abs=1e-4)
+            assert (answer.greedy[at], answer.token_counts[at]) == expected[1:]
