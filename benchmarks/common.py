@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -161,25 +162,25 @@ def interleave(
     parts: Sequence[Any],
     ours: Callable[[], Mapping[str, float]],
     theirs: Callable[[Any], Mapping[str, float]],
-    attempts: int = 3,
+    passes_of_ours: int = 3,
 ) -> dict[str, Any]:
-    """Time tenbin on everything before each part that the peer is timed on.
+    """Time passes of tenbin over everything between the parts that the peer is timed on.
 
     A machine's slow minutes then meet both. Peers here gain nothing from a document by another
-    one, so the sum of their parts is their time for the whole, and every part lies beside a pass
-    of tenbin. A pass that other processes disturbed is repeated; the least disturbed one counts.
+    one, so the sum of their parts is their time for the whole. Each pass waits until the machine
+    is quiet, for a while; one that was disturbed is repeated once, and the less disturbed counts.
     """
     passes: list[dict[str, float]] = []
     pieces: list[dict[str, float]] = []
+    every = -(-len(parts) // passes_of_ours)
     for at, part in enumerate(parts):
         with peer.paused():
-            passes.append(_least_disturbed(ours, attempts))
-        pieces.append(_least_disturbed(lambda part=part: theirs(part), attempts))
-        say(
-            f"  part {at + 1} of {len(parts)}: tenbin (all) {passes[-1]['wall']:.1f} s, "
-            f"peer (part) {pieces[-1]['wall']:.1f} s; others took "
-            f"{passes[-1]['others']:.0%} and {pieces[-1]['others']:.0%} of the cores"
-        )
+            if at % every == 0:
+                passes.append(_least_disturbed(ours))
+                _say_pass("tenbin, all", passes[-1])
+            wait_for_quiet()
+        pieces.append(_least_disturbed(partial(theirs, part)))
+        _say_pass(f"peer, part {at + 1} of {len(parts)}", pieces[-1])
     found: dict[str, Any] = {"tenbin": passes, "peer_parts": pieces}
     quiet = [one for one in passes if one["others"] <= QUIET] or passes
     for clock in ("wall", "cpu"):
@@ -192,9 +193,14 @@ def interleave(
     return found
 
 
-def _least_disturbed(run: Callable[[], Mapping[str, float]], attempts: int) -> dict[str, float]:
+def _say_pass(name: str, times: Mapping[str, float]) -> None:
+    say(f"  {name}: {times['wall']:.1f} s; others took {times['others']:.0%} of the cores")
+
+
+def _least_disturbed(run: Callable[[], Mapping[str, float]], attempts: int = 2) -> dict[str, float]:
     tried = []
     for _ in range(attempts):
+        wait_for_quiet()
         wall, busy = time.perf_counter(), _busy_seconds()
         times = dict(run())
         span = (time.perf_counter() - wall) * (os.cpu_count() or 1)
@@ -203,6 +209,16 @@ def _least_disturbed(run: Callable[[], Mapping[str, float]], attempts: int) -> d
         if times["others"] <= QUIET:
             break
     return min(tried, key=lambda times: times["others"])
+
+
+def wait_for_quiet(patience: float = 40.0) -> None:
+    """Wait until the cores have been free for a second, or patience ends."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        busy = _busy_seconds()
+        time.sleep(1.0)
+        if _busy_seconds() - busy <= QUIET * (os.cpu_count() or 1):
+            return
 
 
 def _busy_seconds() -> float:

@@ -51,7 +51,7 @@ def main() -> None:
     flags.add_argument("--lm_eval_python", required=True, help="an interpreter with lm-eval")
     flags.add_argument("--documents", type=int, default=24)
     flags.add_argument("--new_tokens", type=int, default=32)
-    flags.add_argument("--parts", type=int, default=3, help="portions the peer is timed in")
+    flags.add_argument("--parts", type=int, default=6, help="portions the peer is timed in")
     flags.add_argument("--batch_sizes", type=int, nargs="+", default=[1, 4, 8])
     flags.add_argument("--tune_documents", type=int, default=8)
     flags.add_argument("--engine", help="tenbin's engine; none: its own choice")

@@ -166,7 +166,7 @@ def main() -> None:
     flags.add_argument("--lm_eval_python", help="an interpreter with lm-eval; none: left out")
     flags.add_argument("--vllm_python", help="an interpreter with vLLM for CPUs; none: left out")
     flags.add_argument("--documents", type=int, default=40)
-    flags.add_argument("--parts", type=int, default=5, help="portions the peer is timed in")
+    flags.add_argument("--parts", type=int, default=10, help="portions the peer is timed in")
     flags.add_argument("--sets", nargs="+", default=["random", "fixed"])
     flags.add_argument("--batch_sizes", type=int, nargs="+", default=[1, 4, 8, 16])
     flags.add_argument("--tune_documents", type=int, default=4)

@@ -1,0 +1,140 @@
+"""Puts the tables of benchmarks/README.md together from the files in benchmarks/results.
+
+    python benchmarks/tables.py
+
+Only what stands between the two marks of the README is written; a result that is not there has no
+row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+README = HERE / "README.md"
+BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+
+
+def read(name: str) -> dict[str, Any] | None:
+    path = HERE / "results" / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def table(head: Iterable[str], rows: list[Iterable[Any]]) -> list[str]:
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *rows]
+    return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines] + [""]
+
+
+def beside_peers() -> list[str]:
+    rows: list[Iterable[Any]] = []
+    for name in ("cpu_scoring_random", "cpu_scoring_fixed", "cpu_scoring_vllm", "cpu_generation"):
+        if (found := read(name)) is None:
+            continue
+        if "texts_that_differ" in found:
+            agree = f"{found['documents'] - len(found['texts_that_differ'])} texts equal"
+        else:
+            agree = f"{found['largest_difference']:.0e}"
+        rows.append(
+            [
+                found["what"],
+                found["documents"],
+                found["against"],
+                f"{found['peer_wall']:.1f}",
+                f"{found['tenbin_wall']:.1f}",
+                f"**{found['speedup_wall']:.1f}** ({found['speedup_cpu']:.1f})",
+                f"≥ {found['target_speedup']:g}",
+                agree,
+                "yes" if found["quiet"] else "no",
+            ]
+        )
+    head = [
+        *("work", "documents", "against", "its seconds", "tenbin's seconds"),
+        *("times as fast (processor time)", "wanted", "largest difference", "quiet"),
+    ]
+    return table(head, rows)
+
+
+def starting() -> list[str]:
+    found = read("startup")
+    if found is None:
+        return []
+    first, dry, book = found["first_answer_median"], found["dry_median"], found["bookkeeping"]
+    rows: list[Iterable[Any]] = [
+        [
+            "start to first scored document",
+            f"{first['lm_eval']:.1f} s",
+            f"{first['tenbin']:.1f} s",
+            f"{found['start_ratio']:.2f} of lm-eval's",
+            "≤ 0.25",
+        ],
+        [
+            "1,119 documents dry, whole process",
+            f"{dry['lm_eval']:.1f} s",
+            f"{dry['tenbin']:.2f} s",
+            f"{dry['tenbin'] / dry['lm_eval']:.2f} of lm-eval's",
+            "",
+        ],
+        [
+            "planning and bookkeeping a document",
+            "",
+            f"{book['milliseconds_a_document']:.2f} ms",
+            "",
+            "≤ 1 ms",
+        ],
+    ]
+    shares = sorted(book["share_of_profile"].items(), key=lambda item: -item[1])
+    return [
+        *table(["what", "lm-eval", "tenbin", "ratio", "wanted"], rows),
+        "Where a dry run's time goes: "
+        + ", ".join(f"{stage} {share:.0%}" for stage, share in shares)
+        + ".",
+        "",
+    ]
+
+
+def growing() -> list[str]:
+    found = read("growth")
+    if found is None:
+        return []
+    rows = [
+        [
+            name,
+            f"{one['documents']:,}",
+            f"{one['seconds']:.2f}",
+            f"{one['milliseconds_a_document']:.2f}",
+            f"{one['peak_mib']:.0f}",
+        ]
+        for name in ("scripted", "tiny hf")
+        for one in found[name]
+    ]
+    return table(["backend", "documents", "seconds", "ms a document", "peak MiB"], rows)
+
+
+def main() -> None:
+    setup = next(
+        found["setup"]
+        for name in ("cpu_scoring_random", "startup", "growth", "cpu_generation")
+        if (found := read(name)) is not None
+    )
+    libraries = ", ".join(f"{name} {at}" for name, at in setup["libraries"].items())
+    body = [
+        BEGIN,
+        "",
+        f"{setup['cpu']}, {setup['cores']} cores, Python {setup['python']}, {libraries}.",
+        "",
+        *beside_peers(),
+        *starting(),
+        *growing(),
+        END,
+    ]
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(before + "\n".join(body) + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
