@@ -31,7 +31,7 @@ class TokenValues:
             self._values.copy_(values, non_blocking=True)
             made: Any = torch.cuda.Event
             self._event = made()
-            self._event.record()
+            self._event.record(torch.cuda.current_stream(values.device))
 
     def scores(self) -> list[tuple[float, bool]]:
         """Log-likelihood of each answer, and whether greedy decoding would give it."""
