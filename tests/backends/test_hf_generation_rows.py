@@ -204,12 +204,29 @@ def test_complete_rows_leave_and_others_enter(llama: tuple[Any, Any], ahead: boo
 
 
 def test_families_share_what_pays() -> None:
-    prompts = [(1, 2, 3, 4, at, 9) for at in range(6)] + [(1, 7), (8,), (8, 8, 8, 8, 1)]
+    prompts = [(1, 2, 3, 4, 10 + at, 9) for at in range(6)] + [(7, 7), (8,), (8, 8, 8, 8, 1)]
+    prompts += [(1, 2, 3, 4, 5, 6, 6, 6, 6, at) for at in range(3)]
     found = families(prompts, 2)
-    assert found[0].prefix == (1, 2, 3, 4)
-    assert sorted(at for family in found for at in family.members) == list(range(9))
-    assert found[-1].prefix == ()
-    assert families([(1,), (1,)], 0)[0].prefix == ()
+    assert [family.prefix for family in found] == [(), (1, 2, 3, 4), (1, 2, 3, 4, 5, 6, 6, 6, 6)]
+    assert [len(family.members) for family in found] == [3, 6, 3]
+    assert sorted(at for family in found for at in family.members) == list(range(12))
+    assert [family.prefix for family in found[2].line()] == [found[1].prefix, found[2].prefix]
+    assert [family.prefix for family in families([(1,), (1,)], 0)] == [()]
+
+
+def test_families_read_no_token_twice_where_forwards_are_free() -> None:
+    for seed in range(20):
+        prompts = [job.prompt.ids for job in drawn_jobs(seed, 7)]
+        nodes = {ids[:end] for ids in prompts for end in range(1, len(ids))}
+        read = 0
+        for family in families(prompts, 0):
+            above = len(family.parent.prefix) if family.parent else 0
+            read += len(family.prefix) - above
+            read += sum(len(prompts[at]) - 1 - len(family.prefix) for at in family.members)
+        whole = sum(len(ids) - 1 for ids in prompts)
+        assert len(nodes) <= read <= whole
+        # A sixteenth of what stands below a branch may be read again rather than apart.
+        assert read <= len(nodes) + whole / 4
 
 
 def test_portions_pad_little() -> None:

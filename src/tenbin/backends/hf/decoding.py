@@ -78,7 +78,7 @@ class Decoding:
         ]
         self._cache = SlotCache(rows, length)
         self._active: list[_Row] = []
-        self._prefix: tuple[Ids, Prefix] = ((), {})
+        self._held: list[tuple[Ids, Prefix]] = []
         self._stepper = Stepper(reader, self._cache)
 
     @torch.inference_mode()
@@ -112,16 +112,14 @@ class Decoding:
             while free and self._waiting and self._waiting[-1][0] is family:
                 jobs.append(self._waiting.pop()[1])
                 free -= 1
-            self._read(family.prefix, jobs, budget, spare)
+            self._read(family, jobs, budget, spare)
 
-    def _read(self, prefix: Ids, jobs: Sequence[int], budget: int, spare: int) -> None:
+    def _read(self, family: Family, jobs: Sequence[int], budget: int, spare: int) -> None:
         """Read prompts but for their last tokens, which are the first to be decoded."""
-        start = len(self._active)
+        start, prefix = len(self._active), family.prefix
         if prefix:
-            if self._prefix[0] != prefix:
-                self._reader.fill(self._cache, [prefix], start, 0)
-                self._prefix = (prefix, self._cache.lift(start, len(prefix)))
-            self._cache.lay(self._prefix[1], start, start + len(jobs))
+            self._hold(family, start)
+            self._cache.lay(self._held[-1][1], start, start + len(jobs))
         rests = [self._prompts[job][len(prefix) : -1] for job in jobs]
         at = 0
         for count in portions([len(rest) for rest in rests], budget, spare):
@@ -135,6 +133,22 @@ class Decoding:
         self._active += [
             _Row(job, place, self._writings[job]) for job, place in zip(jobs, ends, strict=True)
         ]
+
+    def _hold(self, family: Family, row: int) -> None:
+        """Have a family's beginning at hand; a row that is free is used to read it.
+
+        Beginnings that it continues are read first and kept, since its relatives follow.
+        """
+        line = [relative.prefix for relative in family.line()]
+        while self._held and self._held[-1][0] not in line:
+            self._held.pop()
+        for prefix in line[len(self._held) :]:
+            past = 0
+            if self._held:
+                past = len(self._held[-1][0])
+                self._cache.lay(self._held[-1][1], row, row + 1)
+            self._reader.fill(self._cache, [prefix[past:]], row, past)
+            self._held.append((prefix, self._cache.lift(row, len(prefix))))
 
     def _begin(self) -> tuple[list[_Row], _Copy]:
         reach = max(row.place for row in self._active) + 1

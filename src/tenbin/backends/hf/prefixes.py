@@ -6,7 +6,8 @@ Knows token ids; no tensor, no model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tenbin.backends.hf.tree import common_prefix
 
@@ -17,57 +18,58 @@ _WORTH = 16
 """A shared beginning is read apart where it spares at least one token in so many."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Family:
     """Prompts that begin alike."""
 
     prefix: Ids
-    members: tuple[int, ...]
-    """Their positions, longest first."""
+    parent: Family | None
+    """The larger family whose shorter beginning this one continues."""
+    members: list[int] = field(default_factory=list)
+    """The positions of those that share no more with each other, longest first."""
+
+    def line(self) -> list[Family]:
+        """The families above and this one, as far as they have a beginning; shortest first."""
+        found: list[Family] = []
+        at: Family | None = self
+        while at and at.prefix:
+            found.append(at)
+            at = at.parent
+        return found[::-1]
 
 
 def families(prompts: Sequence[Ids], spare: int) -> list[Family]:
     """Group prompts by their common beginnings, such that many tokens are read once only.
 
-    A prompt joins its neighbour's group where this saves more tokens than leaving it out. The
-    last token of a prompt is never shared: reading it gives the first token of the answer.
+    The last token of a prompt is never shared: reading it gives the first token of the answer.
 
     Args:
         prompts: Token ids of every prompt, none of them empty.
         spare: Tokens that cost as much as another forward; a smaller gain is none.
+
+    Returns:
+        Families that have members or descend to some, relatives together.
     """
-    found: list[Family] = []
-    alone: list[int] = []
-    for group, shared in _groups(prompts):
-        whole = sum(len(prompts[at]) for at in group)
-        gain = shared * (len(group) - 1)
-        if gain > spare and gain * _WORTH > whole:
-            found.append(Family(prompts[group[0]][:shared], _longest_first(prompts, group)))
-        else:
-            alone += group
-    if alone:
-        found.append(Family((), _longest_first(prompts, alone)))
+    order = sorted(range(len(prompts)), key=lambda at: prompts[at])
+    shared = [0, *(common_prefix(prompts[a][:-1], prompts[b][:-1]) for a, b in pairwise(order))]
+    found = [Family((), None)]
+    waiting = [(0, len(order), found[0])]
+    while waiting:
+        low, high, family = waiting.pop()
+        if high - low < 2:
+            family.members += order[low:high]
+            continue
+        least = min(shared[low + 1 : high])
+        known = len(family.prefix)
+        gain = (least - known) * (high - low - 1)
+        if gain > spare and gain * _WORTH > sum(len(prompts[at]) - known for at in order[low:high]):
+            family = Family(prompts[order[low]][:least], family)
+            found.append(family)
+        borders = [low, *(at for at in range(low + 1, high) if shared[at] == least), high]
+        waiting += [(a, b, family) for a, b in reversed(list(pairwise(borders)))]
+    for family in found:
+        family.members.sort(key=lambda at: -len(prompts[at]))
     return found
-
-
-def _groups(prompts: Sequence[Ids]) -> Iterator[tuple[list[int], int]]:
-    """Neighbours in the order of their tokens, and how many tokens they share."""
-    group: list[int] = []
-    shared = 0
-    for at in sorted(range(len(prompts)), key=lambda at: prompts[at]):
-        ids = prompts[at][:-1]
-        joint = common_prefix(prompts[group[0]][:shared], ids) if group else 0
-        if group and joint * len(group) < shared * (len(group) - 1):
-            yield group, shared
-            group = []
-        shared = joint if group else len(ids)
-        group.append(at)
-    if group:
-        yield group, shared
-
-
-def _longest_first(prompts: Sequence[Ids], group: Sequence[int]) -> tuple[int, ...]:
-    return tuple(sorted(group, key=lambda at: -len(prompts[at])))
 
 
 def portions(lengths: Sequence[int], budget: int, spare: int) -> Iterator[int]:
