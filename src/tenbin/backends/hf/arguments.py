@@ -48,6 +48,8 @@ class HfArguments:
     attn_implementation: str | None = None
     engine: str = "auto"
     """How scoring shares work: auto, or a rung of the ladder by name."""
+    compile: str = "auto"
+    """Compile the layers for scoring: always, never, or auto for long work on a GPU."""
     cache_dir: str | None = None
     """Where hub downloads are kept."""
 
@@ -91,6 +93,13 @@ def _word(value: object) -> str:
     return word
 
 
+def _when(value: object) -> str:
+    word = {"true": "always", "false": "never"}.get(str(value).lower(), str(value).lower())
+    if word not in ("auto", "always", "never"):
+        raise ValueError("none of auto, always, never")
+    return word
+
+
 def _engine(value: object) -> str:
     word = str(value).strip().lower()
     if word not in ENGINES:
@@ -101,6 +110,7 @@ def _engine(value: object) -> str:
 _COERCE: dict[str, Callable[[object], Any]] = {
     "dtype": _dtype,
     "engine": _engine,
+    "compile": _when,
     "max_length": _positive,
     **dict.fromkeys(
         (

@@ -8,10 +8,11 @@ weights are loaded by the first run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from tenbin.backends.base import Backend, BackendSettings, Encoding
 from tenbin.backends.hf.checkpoint import Checkpoint, open_checkpoint
+from tenbin.backends.hf.compiling import When
 from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import EncodedPrompt, encode_prompts
 from tenbin.backends.hf.fingerprint import (
@@ -46,6 +47,7 @@ class HfBackend:
         encoding: Encoding = "joint",
         batch_size: int | Literal["auto"] = "auto",
         engine: str = "auto",
+        compiling: When = "auto",
         facts: Mapping[str, Any] | None = None,
         notify: Callable[[str], None] | None = None,
     ) -> None:
@@ -58,6 +60,7 @@ class HfBackend:
             encoding: How prompt and answer meet.
             batch_size: Rows a batch, or `auto`.
             engine: How scoring shares work: `auto`, or a rung of the ladder by name.
+            compiling: When scoring compiles the model's layers.
             facts: What results record of the model besides what this class knows.
             notify: Told why a faster way of scoring was passed over.
         """
@@ -67,6 +70,7 @@ class HfBackend:
         self._encoding = encoding
         self._batch_size = batch_size
         self._engine = engine
+        self._compiling: When = compiling
         self._notify = notify
         self._passed_over: tuple[str, ...] = ()
         self._facts = dict(facts or {})
@@ -190,7 +194,12 @@ class HfBackend:
             forward = Forward(self._loaded())
             device = forward.device
             choice = choose_core(
-                forward, self._engine, self._batch_size, token_budget(device), pack_budget(device)
+                forward,
+                self._engine,
+                self._batch_size,
+                token_budget(device),
+                pack_budget(device),
+                self._compiling,
             )
             self._core, self._passed_over = choice.core, choice.reasons
             if self._notify is not None:
@@ -227,6 +236,7 @@ def open_hf(settings: BackendSettings) -> Backend:
         encoding=settings.encoding,
         batch_size=settings.batch_size,
         engine=checkpoint.engine,
+        compiling=cast(When, checkpoint.compiling),
         facts=checkpoint.facts,
         notify=settings.notify,
     )

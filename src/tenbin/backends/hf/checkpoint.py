@@ -35,6 +35,7 @@ class Checkpoint:
     facts: Mapping[str, Any]
     """What results record."""
     engine: str = "auto"
+    compiling: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         lambda: load_model(source.name, arguments, dtype, device, adapter, **source.options),
         _facts(location, arguments, dtype, device),
         arguments.engine,
+        arguments.compile,
     )
 
 

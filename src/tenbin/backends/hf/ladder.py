@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tenbin.backends.hf.cached import CachedContexts
+from tenbin.backends.hf.compiling import Compiling, When
 from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
@@ -38,6 +39,7 @@ def choose_core(
     batch_size: int | Literal["auto"],
     row_budget: int,
     pack_budget: int,
+    compiling: When = "auto",
 ) -> Choice:
     """The fastest core that passes the probe, or the one that was asked for.
 
@@ -47,6 +49,7 @@ def choose_core(
         batch_size: Rows a batch of plain rows, or `auto`.
         row_budget: Padded tokens a batch of plain rows.
         pack_budget: Tokens a pack.
+        compiling: When the packed tree compiles the model's layers.
 
     Raises:
         BackendError: The core that was asked for fails the probe.
@@ -63,6 +66,10 @@ def choose_core(
         ),
     }
     probe = Probe(forward)
+
+    def compiled() -> PackedTree:
+        return PackedTree(forward, pack_budget, Compiling("always"))
+
     passed_over: list[str] = []
     for name, (mode, makers) in rungs.items():
         if engine not in ("auto", name):
@@ -71,7 +78,10 @@ def choose_core(
         for make in makers:
             reason = probe.refusal(make)
             if reason is None:
-                return Choice(_fitted(forward, make), tuple(passed_over))
+                core = _fitted(forward, make)
+                if isinstance(core, PackedTree):
+                    core.compiling = Compiling(compiling, lambda: probe.refusal(compiled))
+                return Choice(core, tuple(passed_over))
             reasons.append(reason)
         why = "; ".join(dict.fromkeys(reasons))
         if engine == name:

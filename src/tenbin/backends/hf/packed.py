@@ -18,6 +18,7 @@ from tenbin.backends.hf.attention import (
     make_plan,
     register,
 )
+from tenbin.backends.hf.compiling import Compiling
 from tenbin.backends.hf.desk import Desk, GroupScore, Target, run_works
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
@@ -31,33 +32,39 @@ class PackedTree:
 
     mode = "packed tree"
 
-    def __init__(self, forward: Forward, budget: int) -> None:
+    def __init__(self, forward: Forward, budget: int, compiling: Compiling | None = None) -> None:
         """Prepare a core.
 
         Args:
             forward: The model.
             budget: Tokens a pack; halved where memory ends.
+            compiling: When to compile the model's layers; None for never.
         """
         register()
         if not forward.keeps or not forward.takes_positions:
             raise TypeError("the model takes no position_ids or no logits_to_keep")
         self.forward = forward
         self.budget = budget
+        self.compiling = compiling or Compiling("never")
         self.broken = False
         """Every token reads all before it in the pack: wrong, for the probe's control only."""
 
     def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
         desk = Desk(groups)
-        for kind in self.forward.classes(desk.inputs):
-            yield from run_works(
-                desk,
-                kind,
-                lambda inputs: make_packs(inputs, self.budget),
-                self._launch,
-                self._shrink,
-                self.forward.device.type == "cuda",
-            )
+        # An upper bound: what is shared is counted once for each that shares it.
+        tokens = sum(max((len(row.ids) for row in group), default=0) for group in groups)
+        with self.compiling.layers_of(self.forward.model, tokens) as compiled:
+            self.mode = f"{type(self).mode}, compiled layers" if compiled else type(self).mode
+            for kind in self.forward.classes(desk.inputs):
+                yield from run_works(
+                    desk,
+                    kind,
+                    lambda inputs: make_packs(inputs, self.budget),
+                    self._launch,
+                    self._shrink,
+                    self.forward.device.type == "cuda",
+                )
 
     def _shrink(self, pack: Pack) -> None:
         self.budget = max(1, min(self.budget, len(pack)) // 2)

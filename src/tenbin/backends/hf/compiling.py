@@ -1,0 +1,91 @@
+"""Compiles a model's decoder layers, where the work is long enough to pay for it.
+
+Between matrix products a layer reads and writes its activations many times; compiled, it does so
+a few times. Attention stays outside the graph. One graph serves all layers and all sizes. Only
+scoring uses it: generation's shapes change every step. Knows modules; knows no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+
+_SECONDS = 60.0
+"""Compiling takes some 20 seconds; shorter runs are faster without."""
+_RATE = 4e14
+"""FLOP/s that a current GPU makes of such layers, for the estimate alone."""
+
+When = Literal["auto", "always", "never"]
+
+
+class Compiling:
+    """When layers are compiled, and whether that was proven right."""
+
+    def __init__(self, when: When, refusal: Callable[[], str | None] = lambda: None) -> None:
+        """Remember the choice; nothing is compiled yet.
+
+        Args:
+            when: `auto` compiles when the work is long; nothing is compiled off a GPU.
+            refusal: Says why compiled layers must not be used; asked once, before their first use.
+        """
+        self.when = when
+        self.reason: str | None = None
+        """Why compiled layers were given up."""
+        self._refusal = refusal
+        self._proven = False
+
+    @contextmanager
+    def layers_of(self, model: Any, tokens: int) -> Iterator[bool]:
+        """Run a model's layers compiled for the forward passes inside, where that is wanted.
+
+        Args:
+            model: The model, on its device.
+            tokens: Tokens that will be computed.
+        """
+        if not self._wanted(model, tokens):
+            yield False
+            return
+        with compiled_layers(model):
+            yield True
+
+    def _wanted(self, model: Any, tokens: int) -> bool:
+        if self.when == "never" or not next(model.parameters()).is_cuda:
+            return False
+        if self.when == "auto" and not pays_off(model, tokens):
+            return False
+        if not self._proven:
+            self._proven = True
+            self.reason = self._refusal()
+            if self.reason is not None:
+                self.when = "never"
+        return self.when != "never"
+
+
+def pays_off(model: Any, tokens: int) -> bool:
+    """Whether compiling saves more time on a GPU than it takes."""
+    weights: int = sum(parameter.numel() for parameter in model.parameters())
+    return 2.0 * weights * tokens / _RATE > _SECONDS
+
+
+def decoder_layers(model: Any) -> list[Any]:
+    """The repeated layers of a model: the longest list of modules of one class."""
+    lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
+    alike = [list(one) for one in lists if len({type(layer) for layer in one}) == 1]
+    return max(alike, key=len, default=[])
+
+
+@contextmanager
+def compiled_layers(model: Any) -> Iterator[None]:
+    """Run a model's layers compiled for the forward passes inside."""
+    layers = decoder_layers(model)
+    try:
+        for layer in layers:
+            layer.compile(dynamic=True)
+        yield
+    finally:
+        for layer in layers:
+            # What nn.Module.compile set: calls go to the plain forward again.
+            layer._compiled_call_impl = None
