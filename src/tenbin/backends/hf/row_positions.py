@@ -14,8 +14,6 @@ from typing import Any
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 
 @contextmanager
@@ -25,6 +23,9 @@ def rows_at(positions: torch.Tensor) -> Iterator[None]:
     Args:
         positions: Where each row's token stands.
     """
+    # Imported with the first model: they bring libraries along that nobody else here needs.
+    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
     def allowed(**options: Any) -> torch.Tensor:
         return _mask(positions, **options)
