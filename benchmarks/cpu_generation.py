@@ -89,7 +89,9 @@ def main() -> None:
         return answer
 
     say(f"lm-eval at batch size {best}")
-    measured = interleave(peer, portions(requests, options.parts), ours, theirs)
+    measured = interleave(
+        peer, portions(requests, options.parts), ours, theirs, attempts=options.attempts
+    )
     theirs_whole = [text for part in others.values() for text in part]
     different = [
         {"document": prompt.document, "tenbin": mine, "peer": other}

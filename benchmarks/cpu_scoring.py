@@ -73,9 +73,18 @@ def differences(mine: list[float], theirs: list[float]) -> dict[str, Any]:
     }
 
 
+def read_by_peer(backend: Backend, requests: list[Score]) -> int:
+    """The tokens of these requests when each continuation is read with its whole prompt."""
+    assert backend.tokenizer is not None
+    lengths = backend.tokenizer.prompt_lengths([request.prompt for request in requests])
+    return sum(n * len(r.continuations) for n, r in zip(lengths, requests, strict=True))
+
+
 def measure(
-    backend: Backend, peer: Peer, requests: list[Score], parts: int, batch_size: int
+    backend: Backend, peer: Peer, requests: list[Score], options: Any, batch_size: int
 ) -> dict[str, Any]:
+    given = requests[: options.peer_documents]
+    share = read_by_peer(backend, given) / read_by_peer(backend, requests)
     mine: list[float] = []
     others: dict[str, list[float]] = {}
 
@@ -89,13 +98,21 @@ def measure(
         others[part[0].key] = answer.pop("values")
         return answer
 
-    measured = interleave(peer, portions(requests, parts), ours, theirs)
+    measured = interleave(
+        peer,
+        portions(given, options.parts),
+        ours,
+        theirs,
+        attempts=options.attempts,
+        peer_share=share,
+    )
+    found = [value for part in others.values() for value in part]
     return {
         "documents": len(requests),
         "continuations": len(mine),
         "peer_batch_size": batch_size or None,
         **measured,
-        **differences(mine, [value for part in others.values() for value in part]),
+        **differences(mine[: len(found)], found),
         "engine": backend.describe()["engine"],
     }
 
@@ -115,7 +132,7 @@ def against_lm_eval(options: Any) -> None:
     best, seconds = best_batch_size(peer, "loglikelihood", part, options.batch_sizes)
     for name in options.sets:
         say(f"{name}: lm-eval at batch size {best}")
-        measured = measure(backend, peer, sets[name], options.parts, best)
+        measured = measure(backend, peer, sets[name], options, best)
         _say_result(measured, TARGETS[name])
         assert measured["largest_relative_difference"] <= TOLERANCE, measured
         body = {
@@ -140,7 +157,7 @@ def against_vllm(options: Any) -> None:
     peer = Peer(options.vllm_python, "vllm", embedded_model(), "bfloat16")
     peer.ask("loglikelihood", pairs_of(warm))
     say("random, bfloat16: vLLM")
-    measured = measure(backend, peer, requests, options.parts, 0)
+    measured = measure(backend, peer, requests, options, 0)
     _say_result(measured, TARGETS["vllm"])
     body = {
         "what": "jcommonsenseqa-1.1-0.1, 3-shot random, SmolLM2-135M bfloat16",
@@ -166,6 +183,11 @@ def main() -> None:
     flags.add_argument("--lm_eval_python", help="an interpreter with lm-eval; none: left out")
     flags.add_argument("--vllm_python", help="an interpreter with vLLM for CPUs; none: left out")
     flags.add_argument("--documents", type=int, default=40)
+    flags.add_argument(
+        "--peer_documents",
+        type=int,
+        help="time the peer on so many only and scale by tokens: its documents share nothing",
+    )
     flags.add_argument("--parts", type=int, default=10, help="portions the peer is timed in")
     flags.add_argument("--sets", nargs="+", default=["random", "fixed"])
     flags.add_argument("--batch_sizes", type=int, nargs="+", default=[1, 4, 8, 16])
