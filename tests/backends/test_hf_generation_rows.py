@@ -149,6 +149,28 @@ def test_the_proof_sees_a_wrong_mask(
     assert prove(llama[0], WINDOW) is None
 
 
+def test_one_prompt_too_large_fails_alone(
+    llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokenizer = llama
+    pens = Pens(model, tokenizer)
+    generator = Generator(model, tokenizer, WINDOW, "auto", 4096)
+    prompts = [(*range(10, 10 + length), 5) for length in (3, 30, 9, 1, 20)]
+    jobs = [Job(EncodedPrompt(ids, 0), (), 4) for ids in prompts]
+    honest = Reader.step
+
+    def cramped(self: Any, cache: Any, tokens: Any, places: Any, reach: int) -> Any:
+        if reach > 25:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return honest(self, cache, tokens, places, reach)
+
+    monkeypatch.setattr(Reader, "step", cramped)
+    answers = list(generator.write(jobs))
+    assert len(answers) == len(jobs)
+    for at, answer in answers:
+        assert answer == (None if at == 1 else plain(model, pens, jobs[at]))
+
+
 class Counting:
     """A reader that counts the rows of every step and the tokens that are read before."""
 

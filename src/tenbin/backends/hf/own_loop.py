@@ -70,26 +70,39 @@ class OwnLoop:
             A job's position and its answer; None when memory did not suffice even for one row.
         """
         for band in _bands(jobs):
-            left = dict.fromkeys(band)
-            rows = self._rows([jobs[at] for at in band])
-            while left:
-                cramped = False
-                try:
-                    for at, text in self._run(jobs, list(left), min(rows, len(left))):
-                        del left[at]
-                        yield at, text
-                except Exception as error:
-                    if not is_out_of_memory(error):
-                        raise
-                    cramped = True
-                if cramped:
-                    # Outside the except block: the traceback holds the batch's tensors.
-                    release_memory(self._reader.device)
-                    if rows == 1:
-                        at = next(iter(left))
-                        del left[at]
-                        yield at, None
-                    rows = self._shrink(min(rows, len(left)))
+            yield from self._write_band(jobs, band)
+
+    def _write_band(
+        self, jobs: Sequence[Job], band: Sequence[int]
+    ) -> Iterator[tuple[int, Text | None]]:
+        left = dict.fromkeys(band)
+        rows, alone = self._rows([jobs[at] for at in band]), False
+        before = (rows, self._most, self._budget, self._batch_size)
+        while left:
+            part = list(left)[: 1 if alone else None]
+            cramped = False
+            try:
+                for at, text in self._run(jobs, part, min(rows, len(part))):
+                    del left[at]
+                    yield at, text
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                cramped = True
+            if not cramped:
+                continue
+            # Outside the except block: the traceback holds the batch's tensors.
+            release_memory(self._reader.device)
+            if alone:
+                del left[part[0]]
+                yield part[0], None
+                # It was this one, and no reason to be careful with the others.
+                alone = False
+                rows, self._most, self._budget, self._batch_size = before
+                continue
+            # One row that others wait for tells nothing about them: each is tried by itself.
+            alone = rows == 1
+            rows = self._shrink(min(rows, len(part)))
 
     def _shrink(self, rows: int) -> int:
         """Halve what is read at a time and, for good, the rows of a step."""
