@@ -89,4 +89,5 @@ def test_rolling_equals_lm_eval(smollm: HfBackend, golden: Any) -> None:
     for item in items:
         answer = answers[item["text"]]
         assert isinstance(answer, Rolled)
-        assert answer.logprob == pytest.approx(item["logprob"], abs=1e-4)
+        # As above: the golden sums themselves lie about 1e-4 from double precision.
+        assert answer.logprob == pytest.approx(item["logprob"], abs=1e-4, rel=1e-5)

@@ -130,6 +130,7 @@ class HfBackend:
                 "name": "hf",
                 # Nothing was scored: all answers were known, or none were asked.
                 "mode": self._core.mode if self._core else "not run",
+                "generation": self._generator.mode if self._generator else "not run",
                 "asked": self._engine,
                 "passed_over": list(self._passed_over),
                 "version": ENGINE_VERSION,
