@@ -1,8 +1,8 @@
 """Scoring on a GPU: packed trees against a padded batch loop, and against the matrix peak.
 
-    python benchmarks/gpu_scoring.py --shape 8b --output benchmarks/results/gpu_scoring_8b.json
+    python benchmarks/gpu_scoring.py --shape 8b --documents 512 --compile --output RESULT.json
 
-Random weights of a Llama shape in bfloat16, so that no download is needed: 256 documents of
+Random weights of a Llama shape in bfloat16, so that no download is needed: documents of
 420 ± 30 % tokens with five choices of 2-6 tokens, and the same documents with 330 of their tokens
 shared (fixed few-shot). The padded loop does what most harnesses do: every choice with its context
 in a row, 32 rows a batch, logits over all positions. Needs torch and transformers only.

@@ -187,7 +187,8 @@ def _task_files(place: Path) -> list[Path]:
         return [
             path
             for path in found
-            if not path.name.startswith("_") and not (path.parent / "result.json").exists()
+            if not path.name.startswith("_")
+            if path.name != "run.yaml" or not (path.parent / "result.json").exists()
         ]
     if place.is_file():
         return [place]

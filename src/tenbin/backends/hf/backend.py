@@ -26,6 +26,7 @@ from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.generation import Generator, Job
 from tenbin.backends.hf.ladder import choose_core
 from tenbin.backends.hf.memory import input_device, pack_budget, release_memory, token_budget
+from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
 from tenbin.errors import BackendError
@@ -101,6 +102,7 @@ class HfBackend:
             "add_bos": add_bos,
             "max_length": wrapped.max_length,
             "engine": ENGINE_VERSION,
+            "rung": engine,
             "transformers": library_version(),
         }
         facts = {
@@ -132,7 +134,7 @@ class HfBackend:
                 "mode": self._core.mode if self._core else "not run",
                 "generation": self._generator.mode if self._generator else "not run",
                 "asked": self._engine,
-                "passed_over": list(self._passed_over),
+                "passed_over": self._given_up(),
                 "version": ENGINE_VERSION,
             },
             **self._facts,
@@ -147,6 +149,11 @@ class HfBackend:
         if self._model is not None:
             described["parameters"] = self._model.num_parameters()
         return described
+
+    def _given_up(self) -> list[str]:
+        """Faster ways that this model did not allow, and why."""
+        reason = self._core.compiling.reason if isinstance(self._core, PackedTree) else None
+        return [*self._passed_over, *([f"compiled layers: {reason}"] if reason else [])]
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""

@@ -46,15 +46,19 @@ class PackedTree:
         self.forward = forward
         self.budget = budget
         self.compiling = compiling or Compiling("never")
+        self._tokens = 0
         self.broken = False
         """Every token reads all before it in the pack: wrong, for the probe's control only."""
 
     def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
+        if not groups:
+            return
         desk = Desk(groups)
-        # An upper bound: what is shared is counted once for each that shares it.
-        tokens = sum(max((len(row.ids) for row in group), default=0) for group in groups)
-        with self.compiling.layers_of(self.forward.model, tokens) as compiled:
+        # An upper bound: what is shared is counted once for each that shares it. A run that has
+        # been long will be longer, so what was asked before counts too.
+        self._tokens += sum(max((len(row.ids) for row in group), default=0) for group in groups)
+        with self.compiling.layers_of(self.forward.model, self._tokens) as compiled:
             self.mode = f"{type(self).mode}, compiled layers" if compiled else type(self).mode
             for kind in self.forward.classes(desk.inputs):
                 yield from run_works(
