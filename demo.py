@@ -18,7 +18,7 @@ COMMAND = [
     "--model_args", "pretrained=smollm2-135m",
     "--tasks", f"{TASKS},mlogiqa_mcq,mlogiqa_gen",
     "--num_fewshot", "2,2,2,1,1,0,0",
-    "--limit", "4,4,4,2,2,1,1",
+    "--limit", "6,6,6,3,3,2,1",
     "--device", "cpu",
     "--sample_data",
     "--output_path", "demo/result.json",
