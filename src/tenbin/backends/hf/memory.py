@@ -49,7 +49,7 @@ def token_budget(device: Any) -> int:
 
 def pack_budget(device: Any) -> int:
     """Tokens a packed tree has at most; less where memory is short."""
-    return {"cuda": 32768, "mps": 4096}.get(device.type, 1024)
+    return {"cuda": 32768, "mps": 4096}.get(device.type, 4096)
 
 
 def fitted_budget(device: Any, config: Any, most: int, measure: Callable[[int], object]) -> int:
