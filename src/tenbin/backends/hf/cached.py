@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tenbin.backends.hf.contexts import ContextPlan, Round
-from tenbin.backends.hf.desk import Desk, GroupScore, Target, run_works
+from tenbin.backends.hf.desk import GroupScore, Target
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward, Place
 from tenbin.backends.hf.head import TokenValues
@@ -52,16 +52,7 @@ class CachedContexts:
 
     def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
-        desk = Desk(groups)
-        for kind in self.forward.classes(desk.inputs):
-            yield from run_works(
-                desk,
-                kind,
-                self._plan,
-                self._launch,
-                self._shrink,
-                self.forward.device.type == "cuda",
-            )
+        return self.forward.run_groups(groups, self._plan, self._launch, self._shrink)
 
     def _shrink(self, work: Round) -> None:
         self.budget = max(1, min(self.budget, work.size) // 2)

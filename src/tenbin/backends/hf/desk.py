@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from tenbin.backends.hf.encoding import Row
 
@@ -123,7 +123,7 @@ def run_works(
     desk: Desk,
     inputs: Sequence[tuple[int, ...]],
     plan: Callable[[Sequence[tuple[int, ...]]], Iterable[AnyWork]],
-    launch: Callable[[AnyWork, Sequence[Target]], Any],
+    launch: Callable[[AnyWork, Sequence[Target]], Pending | None],
     shrink: Callable[[AnyWork], None],
     ahead: bool,
 ) -> Iterator[tuple[int, GroupScore]]:
@@ -138,7 +138,7 @@ def run_works(
         ahead: Start a work before the one before it is waited for.
     """
     left = dict.fromkeys(inputs)
-    waiting: list[tuple[Sequence[tuple[int, ...]], Any]] = []
+    waiting: list[tuple[Sequence[tuple[int, ...]], Pending | None]] = []
 
     def finish(keep: int) -> Iterator[tuple[int, GroupScore]]:
         while len(waiting) > keep:

@@ -8,13 +8,14 @@ head is given its positions in slices.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import torch
 
-from tenbin.backends.hf.desk import Target
+from tenbin.backends.hf.desk import AnyWork, Desk, GroupScore, Pending, Target, run_works
+from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.head import TokenValues, body_once, weigh
 from tenbin.backends.hf.memory import (
     input_device,
@@ -71,6 +72,28 @@ class Forward:
         for ids in inputs:
             found.setdefault(self.length_class(len(ids)), []).append(ids)
         return list(found.values())
+
+    def run_groups(
+        self,
+        groups: Sequence[Sequence[Row]],
+        plan: Callable[[Sequence[tuple[int, ...]]], Iterable[AnyWork]],
+        launch: Callable[[AnyWork, Sequence[Target]], Pending | None],
+        shrink: Callable[[AnyWork], None],
+    ) -> Iterator[tuple[int, GroupScore]]:
+        """Score groups of rows by works of a core's own making.
+
+        Args:
+            groups: The rows of each request.
+            plan: Cuts inputs into works under the core's budget.
+            launch: Starts a work; None when memory did not suffice.
+            shrink: Lowers the budget below a work that was too large.
+
+        Yields:
+            Position of a group and its scores, as soon as its last row is done.
+        """
+        desk = Desk(groups)
+        for kind in self.classes(desk.inputs):
+            yield from run_works(desk, kind, plan, launch, shrink, self.device.type == "cuda")
 
     @torch.inference_mode()
     def guarded(

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import torch
 
-from tenbin.backends.hf.desk import Desk, GroupScore, Target, run_works
+from tenbin.backends.hf.desk import GroupScore, Target
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.head import TokenValues
@@ -70,16 +70,7 @@ class MaskedRows:
 
     def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
-        desk = Desk(groups)
-        for kind in self.forward.classes(desk.inputs):
-            yield from run_works(
-                desk,
-                kind,
-                self._sheets,
-                self._launch,
-                self._shrink,
-                self.forward.device.type == "cuda",
-            )
+        return self.forward.run_groups(groups, self._sheets, self._launch, self._shrink)
 
     def _shrink(self, sheet: Sheet) -> None:
         self.budget = max(1, min(self.budget, sheet.width * len(sheet.trees)) // 2)

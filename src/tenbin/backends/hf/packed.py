@@ -19,7 +19,7 @@ from tenbin.backends.hf.attention import (
     register,
 )
 from tenbin.backends.hf.compiling import Compiling
-from tenbin.backends.hf.desk import Desk, GroupScore, Target, run_works
+from tenbin.backends.hf.desk import GroupScore, Target
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.head import TokenValues
@@ -54,21 +54,17 @@ class PackedTree:
         """Score groups of rows, each group given as soon as its last row is done."""
         if not groups:
             return
-        desk = Desk(groups)
         # An upper bound: what is shared is counted once for each that shares it. A run that has
         # been long will be longer, so what was asked before counts too.
         self._tokens += sum(max((len(row.ids) for row in group), default=0) for group in groups)
         with self.compiling.layers_of(self.forward.model, self._tokens) as compiled:
             self.mode = f"{type(self).mode}, compiled layers" if compiled else type(self).mode
-            for kind in self.forward.classes(desk.inputs):
-                yield from run_works(
-                    desk,
-                    kind,
-                    lambda inputs: make_packs(inputs, self.budget),
-                    self._launch,
-                    self._shrink,
-                    self.forward.device.type == "cuda",
-                )
+            yield from self.forward.run_groups(
+                groups,
+                lambda inputs: make_packs(inputs, self.budget),
+                self._launch,
+                self._shrink,
+            )
 
     def _shrink(self, pack: Pack) -> None:
         self.budget = max(1, min(self.budget, len(pack)) // 2)
