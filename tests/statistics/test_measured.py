@@ -1,0 +1,64 @@
+"""Scores of parts and resamples as functions of summed features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tenbin.errors import ResultError
+from tenbin.records import Cell, Outcome
+from tenbin.statistics.measured import measured, number_clusters
+
+CELL = Cell("jnli", "1.1", "0.2", 0, 1234)
+
+
+def outcome(
+    document: str,
+    value: float | None,
+    group: str | None = None,
+    classes: tuple[int | None, int | None] = (None, None),
+) -> Outcome:
+    return Outcome(CELL, document, "acc", value, None, classes[1], classes[0], group)
+
+
+def test_a_mean_leaves_failures_out_and_orders_documents() -> None:
+    found = measured("mean", [outcome("b", 1.0), outcome("a", 0.0), outcome("c", None)])
+    assert found.documents == ("a", "b")
+    assert found.value == 0.5
+    assert found.values.tolist() == [0.0, 1.0]
+
+
+def test_cluster_sums_add_what_belongs_together() -> None:
+    rows = [outcome("a", 1.0, "p"), outcome("b", 0.0, "q"), outcome("c", 1.0, "p")]
+    found = measured("mean", rows)
+    assert found.cluster_sums().tolist() == [[2.0, 2.0], [0.0, 1.0]]
+    assert number_clusters(found.clusters) == [0, 1, 0]
+
+
+def test_a_document_without_group_never_meets_a_group_of_its_name() -> None:
+    found = measured("mean", [outcome("p", 1.0), outcome("x", 0.0, "p")])
+    assert found.clusters[0] != found.clusters[1]
+
+
+def test_resampled_confusion_matrices_score_as_repeated_documents() -> None:
+    pairs = [(0, 0), (0, 1), (1, 1), (2, 0)]
+    rows = [outcome(f"d{at}", float(g == p), None, (g, p)) for at, (g, p) in enumerate(pairs)]
+    found = measured("balanced_acc", rows)
+    assert found.value == pytest.approx((0.5 + 1 + 0) / 3)
+    assert found.values.tolist() == [1.0, 0.0, 1.0, 0.0]
+    counts = np.array([[2.0, 0, 1, 1], [0, 1, 1, 0]])
+    assert found.score(counts @ found.features) == pytest.approx([(1 + 1 + 0) / 3, 0.5])
+
+
+def test_no_document_scores_nothing_rather_than_failing() -> None:
+    assert measured("mean", []).value == 0.0
+    assert measured("mcc", []).cluster_sums().shape[0] == 0
+
+
+def test_faults_are_named() -> None:
+    with pytest.raises(ResultError, match="occurs twice"):
+        measured("mean", [outcome("a", 1.0), outcome("a", 0.0)])
+    with pytest.raises(ResultError, match="has no class"):
+        measured("mcc", [outcome("a", 1.0)])
+    with pytest.raises(ResultError, match="unknown aggregation"):
+        measured("median", [outcome("a", 1.0)])
