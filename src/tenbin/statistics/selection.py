@@ -1,0 +1,162 @@
+"""Choose among options measured on the same documents, and score the choice honestly.
+
+The best of several scores is too good: it was picked for its luck too. Cross-fitting removes that.
+The documents are cut into folds; each fold is scored by the option that is best on all the others,
+so no document helps to choose what it is scored by. Knows measured options; does not know whether
+they are templates, shots or models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tenbin.errors import ResultError
+from tenbin.statistics.measured import Measured, number_clusters
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Numbers = NDArray[np.intp]
+
+FOLDS = 10
+REPEATS = 20
+"""Cuts into folds that are averaged, so that one lucky cut decides nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An option picked on all documents, and what picking is worth."""
+
+    best: int
+    """The option with the best score on all documents."""
+    naive: float
+    """That score: what a table of all options would show."""
+    honest: Measured
+    """The documents as scored by the option that the others chose; its value is unbiased."""
+    shares: tuple[float, ...]
+    """How often each option was chosen over all folds."""
+
+    @property
+    def optimism(self) -> float:
+        """How far the naive score lies above the honest one (below it where low is good)."""
+        return self.naive - self.honest.value
+
+
+def cross_fitted(
+    options: Sequence[Measured],
+    seed: int,
+    higher_is_better: bool = True,
+    folds: int = FOLDS,
+    repeats: int = REPEATS,
+) -> Choice:
+    """Choose by cross-fitting; whole clusters go into one fold.
+
+    Args:
+        options: The same documents under each option.
+        seed: Makes the cuts repeatable.
+        higher_is_better: Which way is better.
+        folds: Parts that the documents are cut into; at most as many as there are clusters.
+        repeats: Cuts that are averaged.
+
+    Raises:
+        ResultError: The options were not measured on the same documents, or on too few.
+    """
+    import numpy as np
+
+    _check(options)
+    numbers = np.array(number_clusters(options[0].clusters), dtype=np.intp)
+    clusters = int(numbers.max()) + 1
+    if clusters < 2:
+        raise ResultError(
+            "a choice needs two independent documents at least", "raise --limit or leave it out"
+        )
+    folds = min(folds, clusters)
+    width = max(option.features.shape[1] for option in options)
+    if any(option.features.shape[1] != width for option in options):
+        options = widened(options)
+        width = options[0].features.shape[1]
+    sums = np.stack([option.cluster_sums() for option in options])  # options × clusters × features
+    total = sums.sum(axis=1)
+    generator = np.random.default_rng([abs(seed), clusters])
+    chosen = np.empty((repeats, clusters), dtype=np.intp)
+    for cut in range(repeats):
+        fold_of = generator.permutation(np.arange(clusters) % folds)
+        inside = np.zeros((folds, clusters))
+        inside[fold_of, np.arange(clusters)] = 1.0
+        # Sums over each fold, for every option at once; what is left is what the fold may see.
+        held_out = np.einsum("fc,ocw->ofw", inside, sums)
+        seen = total[:, None, :] - held_out
+        picks = np.array(
+            [best_of([o.score(seen[n, f]) for n, o in enumerate(options)], higher_is_better)
+             for f in range(folds)],
+            dtype=np.intp,
+        )  # fmt: skip
+        chosen[cut] = picks[fold_of]
+    honest = _averaged(options, chosen[:, numbers])
+    scores = [option.score(option.features.sum(axis=0)) for option in options]
+    best = best_of(scores, higher_is_better)
+    shares = np.bincount(chosen.ravel(), minlength=len(options)) / chosen.size
+    return Choice(best, float(scores[best]), honest, tuple(float(s) for s in shares))
+
+
+def best_of(scores: Sequence[float | Array], higher_is_better: bool) -> int:
+    """The position of the best score; the first of equal ones."""
+    values = [float(score) for score in scores]
+    return values.index(max(values) if higher_is_better else min(values))
+
+
+def on_shared_documents(options: Sequence[Measured]) -> list[Measured]:
+    """The options cut down to the documents that all of them scored."""
+    shared = set(options[0].documents).intersection(*(o.documents for o in options[1:]))
+    cut = []
+    for option in options:
+        rows = [at for at, document in enumerate(option.documents) if document in shared]
+        cut.append(
+            replace(
+                option,
+                documents=tuple(option.documents[at] for at in rows),
+                clusters=tuple(option.clusters[at] for at in rows),
+                features=option.features[rows],
+            )
+        )
+    return cut
+
+
+def widened(options: Sequence[Measured]) -> list[Measured]:
+    """Confusion matrices of unequal size brought to the largest: one option may never predict a
+    class that another does."""
+    import numpy as np
+
+    sizes = [round(option.features.shape[1] ** 0.5) for option in options]
+    largest = max(range(len(options)), key=lambda at: sizes[at])
+    size, score = sizes[largest], options[largest].score
+    wide = []
+    for option, own in zip(options, sizes, strict=True):
+        matrices = option.features.reshape(-1, own, own)
+        padded = np.pad(matrices, ((0, 0), (0, size - own), (0, size - own)))
+        wide.append(replace(option, features=padded.reshape(len(padded), -1), score=score))
+    return wide
+
+
+def _averaged(options: Sequence[Measured], chosen: Numbers) -> Measured:
+    """Each document's features under the options chosen for it, averaged over the cuts."""
+    import numpy as np
+
+    documents = np.arange(chosen.shape[1])
+    features = np.stack([option.features for option in options])
+    mean = features[chosen, documents[None, :]].mean(axis=0)
+    return replace(options[0], features=mean)
+
+
+def _check(options: Sequence[Measured]) -> None:
+    if not options:
+        raise ResultError("there is nothing to choose from")
+    for option in options[1:]:
+        if option.documents != options[0].documents or option.clusters != options[0].clusters:
+            raise ResultError("options to choose from must be measured on the same documents")
+    if not options[0].documents:
+        raise ResultError("the options share no scored document")
