@@ -11,8 +11,8 @@ from tenbin.asking import Listener
 from tenbin.backends.base import Backend
 from tenbin.config import build_config
 from tenbin.errors import ResultError
-from tenbin.records import Cell, Outcome
 from tenbin.results.folder import read_run
+from tenbin.results.outcomes import outcomes_of
 
 
 class Silence:
@@ -95,7 +95,7 @@ class Run:
             raise ResultError(
                 "the two runs share no task id", "say which to compare with cells={here: there}"
             )
-        mine, theirs = self._outcomes(), other._outcomes()
+        mine, theirs = outcomes_of(self.samples), outcomes_of(other.samples)
         rows = []
         for here, there in pairs.items():
             for run, id in ((self, here), (other, there)):
@@ -109,25 +109,6 @@ class Run:
                     row = asdict(compare(mine[here, metric], theirs[there, metric]))
                     rows.append({"id": here, "other_id": there, **row, "metric": metric})
         return rows
-
-    def _outcomes(self) -> dict[tuple[str, str], list[Outcome]]:
-        found: dict[tuple[str, str], list[Outcome]] = {}
-        for sample in self.samples:
-            cell = Cell(*(sample[k] for k in ("task", "version", "template", "shots", "seed")))
-            for outcome in sample["outcomes"]:
-                found.setdefault((sample["id"], outcome["metric"]), []).append(
-                    Outcome(
-                        cell,
-                        sample["document"],
-                        outcome["metric"],
-                        outcome["value"],
-                        outcome["answer"],
-                        outcome["predicted"],
-                        sample["gold"],
-                        sample["group"],
-                    )
-                )
-        return found
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows of the table."""

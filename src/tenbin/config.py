@@ -16,6 +16,8 @@ from tenbin.errors import ConfigError
 from tenbin.profiles import Profile, find_profile
 
 DEFAULT_SEED = 1234
+AUTO = "auto"
+CROSSFIT = "crossfit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,15 @@ class RunConfig:
     model: str = "hf"
     model_args: Mapping[str, Any] = field(default_factory=dict)
     template: str | None = None
-    """Template for bare names and groups."""
+    """Template for bare names and groups; `auto` chooses it on documents held out."""
+    templates: tuple[str, ...] = ()
+    """Templates to sweep over; `all` stands for every one that a task has."""
+    num_fewshot_sweep: tuple[int, ...] = ()
+    """Numbers of shots to sweep over."""
+    seeds: int = 1
+    """Draws of examples to sweep over, from `seed` upwards."""
+    select_on: str | None = None
+    """Where templates are chosen: `crossfit`, or `SPLIT:N` for documents of another split."""
     num_fewshot: tuple[int, ...] = ()
     """None given: each task's own; one: for all; else one per entry of `tasks`."""
     limit: tuple[float, ...] = ()
@@ -61,6 +71,14 @@ class RunConfig:
     def way(self) -> Profile:
         """The profile's settings."""
         return find_profile(self.profile)
+
+    @property
+    def held_out(self) -> tuple[str, int] | None:
+        """The split and number of documents that templates are chosen on; None: the scored ones."""
+        if self.select_on is None or self.select_on == CROSSFIT:
+            return None
+        split, _, count = self.select_on.rpartition(":")
+        return split, int(count)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for results and for a file that runs it again."""
@@ -115,6 +133,23 @@ def _shots(value: Any) -> tuple[int, ...]:
     return numbers
 
 
+def _positive(value: Any) -> int:
+    try:
+        number = _whole(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ValueError("a whole number above 0")
+    return number
+
+
+def _selection(value: Any) -> str:
+    split, colon, count = str(value).rpartition(":")
+    if value == CROSSFIT or (colon and split.strip() and count.isdecimal() and int(count) > 0):
+        return str(value)
+    raise ValueError("crossfit, or SPLIT:N such as train:200")
+
+
 def _limits(value: Any) -> tuple[float, ...]:
     try:
         numbers = tuple(float(part) for part in split_list(value))
@@ -167,6 +202,10 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "model": _text,
     "model_args": parse_model_args,
     "template": _text,
+    "templates": _names,
+    "num_fewshot_sweep": _shots,
+    "seeds": _positive,
+    "select_on": _selection,
     "num_fewshot": _shots,
     "limit": _limits,
     "seed": _whole,
@@ -214,7 +253,29 @@ def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
     _apply_profile(profile, values)
     if values.get("sample_data") and values.get("data_dir"):
         raise ConfigError("--sample_data and --data_dir exclude each other", "give one of them")
+    _check_sweep(values)
     return RunConfig(**values)
+
+
+def _check_sweep(values: Mapping[str, Any]) -> None:
+    """Refuse what a sweep cannot mean."""
+    if values.get("template") and values.get("templates"):
+        raise ConfigError(
+            "--template names one template and --templates several", "give one of them"
+        )
+    if values.get("num_fewshot_sweep") and values.get("num_fewshot"):
+        raise ConfigError(
+            "--num_fewshot and --num_fewshot_sweep both set the shots", "give one of them"
+        )
+    for name in ("templates", "num_fewshot_sweep"):
+        given = values.get(name, ())
+        if len(set(given)) < len(given):
+            raise ConfigError(f"--{name} names one of its values twice", "name each once")
+    if values.get("select_on") and not (values.get("templates") or values.get("template") == AUTO):
+        raise ConfigError(
+            "--select_on says where a template is chosen, but there is nothing to choose from",
+            "use it with --template auto, or with `tenbin sweep`",
+        )
 
 
 def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:

@@ -6,6 +6,7 @@ a row or a template shows before a model does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,9 +22,11 @@ from tenbin.documents import (
 from tenbin.errors import ConfigError
 from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import find_metric
+from tenbin.planning.plan import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT
 from tenbin.prompts.building import Measure, PromptSettings, build_prompts
-from tenbin.records import Cell, DataFile, Dataset, MetricUse, Prompt, Task
+from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task
+from tenbin.sweeping import check_draws, swept_cells, swept_templates
 from tenbin.tasks.registry import Selected, load_registry
 
 
@@ -34,6 +37,8 @@ class CellSetup:
     cell: Cell
     task: Task
     limit: float | None
+    selects: bool = False
+    """Whether its documents choose a template, apart from those that score it."""
 
 
 @dataclass(slots=True)
@@ -86,7 +91,9 @@ def data_choice(config: RunConfig) -> DataChoice:
 def choose_cells(config: RunConfig) -> list[CellSetup]:
     """What `--tasks`, `--num_fewshot` and `--limit` ask for, in the order written."""
     registry = load_registry(config.include_path, config.profile)
-    selected = [registry.select([entry], config.template) for entry in config.tasks]
+    selected = [
+        swept_templates(config, registry.select([entry], config.template)) for entry in config.tasks
+    ]
     shots = _per_task(config, "num_fewshot", config.num_fewshot, selected)
     limits = _per_task(config, "limit", config.limit, selected)
     setups: dict[str, CellSetup] = {}
@@ -99,22 +106,39 @@ def choose_cells(config: RunConfig) -> list[CellSetup]:
     for chosen, number, limit in zip(chosen_tasks, shots, limits, strict=True):
         task = _adjusted(chosen.task, config)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
-        cell = Cell(
-            task.name,
-            task.version,
-            chosen.template,
-            task.default_shots if number is None else int(number),
-            config.seed,
-        )
-        setup = CellSetup(cell, task, limit)
-        known = setups.setdefault(chosen.full_id, setup)
-        if known != setup:
-            raise ConfigError(
-                f"{chosen.full_id} is asked for twice, with different shots or limits",
-                "name it once, or make two runs",
-            )
+        own = task.default_shots if number is None else int(number)
+        for cell in swept_cells(config, task, chosen.template, own):
+            setup = CellSetup(cell, task, limit)
+            known = setups.setdefault(cell.id, setup)
+            if known != setup:
+                raise ConfigError(
+                    f"{chosen.full_id} is asked for twice, with different shots or limits",
+                    "name it once, or make two runs",
+                )
+    check_draws(config, [setup.cell for setup in setups.values()])
     _check_extra_metrics(config, [setup.task for setup in setups.values()])
     return list(setups.values())
+
+
+def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[CellSetup]:
+    """The same cells on documents of the split that `--select_on` names; none without one.
+
+    Raises:
+        ConfigError: That split is the one that is scored.
+    """
+    if config.held_out is None:
+        return []
+    split, count = config.held_out
+    chosen = []
+    for setup in setups:
+        if setup.task.split == split:
+            raise ConfigError(
+                f"--select_on {config.select_on}: {setup.task.name} is scored on {split!r} itself",
+                "choose on another split, or with --select_on crossfit",
+            )
+        cell = replace(setup.cell, mark=f"{setup.cell.mark}@{split}")
+        chosen.append(CellSetup(cell, replace(setup.task, split=split), count, selects=True))
+    return chosen
 
 
 def _per_task(
@@ -196,12 +220,23 @@ def prompts_of(
 ) -> list[Prompt]:
     """The prompts of one cell."""
     scored, pool = data.for_cell(setup)
+    documents: Sequence[Document] = scored.documents
+    limit = setup.limit
+    if setup.selects and limit is not None:
+        # By the run's seed, not the cell's: every draw of examples meets the same documents.
+        documents, limit = _drawn(documents, int(limit), settings.seed), None
     return build_prompts(
         setup.task,
         setup.cell,
-        scored.documents,
+        documents,
         pool.documents if pool is not None else (),
-        setup.limit,
+        limit,
         settings,
         tokenizer,
     )
+
+
+def _drawn(documents: Sequence[Document], count: int, seed: int) -> list[Document]:
+    """So many documents by lot, the same ones for every template: files may be sorted."""
+    order = sorted(range(len(documents)), key=lambda at: content_key(seed, documents[at].id))
+    return [documents[at] for at in sorted(order[:count])]

@@ -113,6 +113,7 @@ def _cell_config(setup: CellSetup) -> dict[str, Any]:
         "dataset": task.dataset.name,
         "dataset_config": task.dataset.config,
         "split": task.split,
+        "role": "select" if setup.selects else "score",
         "fewshot_split": task.fewshot.split,
         "fewshot_sampler": task.fewshot.sampler,
         "num_fewshot": cell.shots,

@@ -146,13 +146,15 @@ class Cell:
     template: str
     shots: int
     seed: int
+    mark: str = ""
+    """What tells it from its siblings in one sweep: `@3shot`, `@seed1235`, `@train`."""
 
     @property
     def id(self) -> str:
         """The task id as users write it, `jnli-1.3-0.2`; a default template goes unwritten."""
         if self.template == DEFAULT_TEMPLATE:
-            return self.task
-        return f"{self.task}-{self.version}-{self.template}"
+            return f"{self.task}{self.mark}"
+        return f"{self.task}-{self.version}-{self.template}{self.mark}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,8 +93,8 @@ def summarise_groups(
 
 def _group_id(group: str, cell: Cell) -> str:
     if cell.template == DEFAULT_TEMPLATE:
-        return group
-    return f"{group}-{cell.version}-{cell.template}"
+        return f"{group}{cell.mark}"
+    return f"{group}-{cell.version}-{cell.template}{cell.mark}"
 
 
 def failure_reasons(judged: Sequence[Judged]) -> dict[str, dict[str, int]]:

@@ -7,7 +7,7 @@ bare task (`jnli`, newest version, template from `--template`), or the path of a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -26,6 +26,8 @@ class Selected:
     entry: str
     task: Task
     template: str
+    named: bool = False
+    """Whether the entry itself names the template."""
 
     @property
     def full_id(self) -> str:
@@ -85,7 +87,8 @@ class Registry:
         if name is None:
             raise TaskError(f"unknown task {entry!r}", self._closest(entry))
         names = self.groups().get(name, [name])
-        return [self._choose(entry, n, version, wording or template) for n in names]
+        chosen = [self._choose(entry, n, version, wording or template) for n in names]
+        return [replace(one, named=wording is not None) for one in chosen]
 
     def _from_file(self, entry: str, template: str | None) -> list[Selected]:
         loaded = load_file(Path(entry), self.profile)
@@ -101,7 +104,7 @@ class Registry:
         if names:
             return [self._choose(pattern, name, None, template) for name in names]
         chosen = [
-            Selected(pattern, task, wording)
+            Selected(pattern, task, wording, named=True)
             for task in self.all()
             for wording in task.templates
             if self._matches(task, wording, pattern)
