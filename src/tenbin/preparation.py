@@ -153,7 +153,7 @@ def _per_task(
     return [number for entry, number in zip(selected, paired, strict=True) for _ in entry]
 
 
-def pairing_notices(config: RunConfig, setups: list[CellSetup]) -> list[str]:
+def pairing_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
     """Says which number went to which task, where that is not the order written."""
     if config.way.pairing != "sorted" or max(len(config.num_fewshot), len(config.limit)) < 2:
         return []
@@ -207,7 +207,9 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
     )
 
 
-def load_data(config: RunConfig, setups: list[CellSetup], progress: Progress | None = None) -> Data:
+def load_data(
+    config: RunConfig, setups: Sequence[CellSetup], progress: Progress | None = None
+) -> Data:
     """Read and check every row the cells need."""
     data = Data(data_choice(config), progress)
     for setup in setups:

@@ -27,6 +27,7 @@ from tenbin.preparation import (
     pairing_notices,
     prompt_settings,
     prompts_of,
+    selecting_cells,
 )
 from tenbin.recording import record, run_file
 from tenbin.records import Cell, ScoreRow
@@ -72,9 +73,23 @@ def execute(
         backend: A model that is open already; otherwise the one the config names is opened.
         write: Whether to write the run folder.
     """
+    setups = choose_cells(config)
+    return execute_cells(
+        config, [*setups, *selecting_cells(config, setups)], listener, backend, write
+    )
+
+
+def execute_cells(
+    config: RunConfig,
+    setups: Sequence[CellSetup],
+    listener: Listener,
+    backend: Backend | None = None,
+    write: bool = True,
+    also: Mapping[str, Any] | None = None,
+) -> Finished:
+    """Evaluate given cells of a config; `also` is recorded beside the scores."""
     started = time.time()
     stamp = datetime.now(timezone.utc)
-    setups = choose_cells(config)
     data = load_data(config, setups, listener.transfer)
     for notice in [*pairing_notices(config, setups), *data.notices()]:
         listener.message(notice)
@@ -103,6 +118,7 @@ def execute(
         "date": stamp.isoformat(timespec="seconds"),
         "answers_from_journal": answers.from_journal,
         "total_evaluation_time_seconds": round(time.time() - started, 3),
+        **(also or {}),
     }
     finished = Finished(
         config, tuple(setups), scores, tuple(groups), tuple(judged), document, folder
