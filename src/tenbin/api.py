@@ -123,7 +123,10 @@ def _score_columns(
         "metric": metric,
         "value": entries[metric],
         "stderr": entries[f"{name}_stderr{comma}{filter_name}"],
+        "low": detail.get("low"),
+        "high": detail.get("high"),
         "n": detail["n"],
+        "clusters": detail.get("clusters"),
         "failed": detail["failed"],
     }
 

@@ -18,6 +18,7 @@ from tenbin.results.document import (
     SCHEMA_VERSION,
     data_entries,
     git_revision,
+    group_details,
     library_versions,
     score_details,
     score_entries,
@@ -41,7 +42,9 @@ def record(
         **_cell_entries(setups, scores, data, judged),
         "groups": {g.id: {"alias": g.id, **score_entries(g.rows)} for g in groups},
         "group_subtasks": {g.id: list(g.members) for g in groups},
-        "group_details": {g.id: score_details(g.rows, percent_metrics(setups)) for g in groups},
+        "group_details": {
+            g.id: group_details(g.rows, g.unweighted, percent_metrics(setups)) for g in groups
+        },
         "failures": failure_reasons(judged),
         "warnings": [*data.notices(), *window_notices(setups, judged)],
         "config": config.as_dict(),

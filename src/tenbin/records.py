@@ -290,3 +290,14 @@ class ScoreRow:
     higher_is_better: bool
     stderr_method: str
     """`analytic` or `bootstrap`."""
+    low: float | None = None
+    """The 95 % interval's ends; None where too little is known."""
+    high: float | None = None
+    clusters: int = 0
+    """Independent units among the documents: paragraphs, items asked in several languages."""
+    interval_method: str = "wilson"
+    """`wilson`, `t` or `bca`."""
+    detectable_unpaired: float | None = None
+    """The smallest difference to another run that would show, on other documents."""
+    detectable_paired: float | None = None
+    """The same on the same documents."""

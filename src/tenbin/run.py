@@ -109,7 +109,7 @@ def execute_cells(
             opened.close()
     judged = judge_all(setups, plan.planned, answers.responses)
     scores = summarise_cells(setups, judged)
-    groups = summarise_groups(setups, scores)
+    groups = summarise_groups(setups, judged)
     document = {
         **record(config, setups, scores, groups, data, judged),
         "model": description,

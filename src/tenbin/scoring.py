@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tenbin.metrics.judge import judge, metric_names
+from tenbin.metrics.registry import Metric
 from tenbin.planning.plan import Planned
 from tenbin.preparation import CellSetup
 from tenbin.records import DEFAULT_TEMPLATE, Cell, Failure, Outcome, Response, ScoreRow
-from tenbin.statistics.errors import summarise
-from tenbin.statistics.groups import combine
+from tenbin.statistics.errors import MemberOutcomes, summarise, summarise_group
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,9 @@ class GroupScore:
     id: str
     members: tuple[str, ...]
     rows: tuple[ScoreRow, ...]
+    """Means weighted by documents."""
+    unweighted: tuple[ScoreRow, ...]
+    """Plain means of the members' scores, in the same order."""
 
 
 def judge_all(
@@ -51,10 +54,7 @@ def summarise_cells(
     setups: Sequence[CellSetup], judged: Sequence[Judged]
 ) -> dict[Cell, list[ScoreRow]]:
     """Every metric of every cell, with its error."""
-    outcomes: dict[tuple[Cell, str], list[Outcome]] = {}
-    for one in judged:
-        for outcome in one.outcomes:
-            outcomes.setdefault((outcome.cell, outcome.metric), []).append(outcome)
+    outcomes = _by_metric(judged)
     return {
         setup.cell: [
             summarise(
@@ -64,6 +64,7 @@ def summarise_cells(
                 setup.cell.seed,
                 setup.cell.id,
                 metric.higher_is_better,
+                metric.top,
             )
             for name, metric in metric_names(setup.task)
             if (setup.cell, name) in outcomes
@@ -72,23 +73,59 @@ def summarise_cells(
     }
 
 
-def summarise_groups(
-    setups: Sequence[CellSetup], rows: Mapping[Cell, Sequence[ScoreRow]]
-) -> list[GroupScore]:
-    """Groups whose members were run under the same template: means weighted by documents."""
-    members: dict[str, list[Cell]] = {}
+def summarise_groups(setups: Sequence[CellSetup], judged: Sequence[Judged]) -> list[GroupScore]:
+    """Groups whose members were run under the same template, from their documents."""
+    members: dict[str, list[CellSetup]] = {}
     for setup in setups:
         if setup.task.group is not None:
-            members.setdefault(_group_id(setup.task.group, setup.cell), []).append(setup.cell)
-    return [
-        GroupScore(
-            group,
-            tuple(cell.id for cell in cells),
-            tuple(combine(group, [rows[cell] for cell in cells])),
+            members.setdefault(_group_id(setup.task.group, setup.cell), []).append(setup)
+    outcomes = _by_metric(judged)
+    groups = []
+    for group, cells in members.items():
+        if len(cells) < 2:
+            continue
+        used = [dict(metric_names(setup.task)) for setup in cells]
+        pairs = [
+            _summarise_members(group, cells, name, metric, outcomes)
+            for name, metric in used[0].items()
+            if all(names.get(name) == metric for names in used)
+            if all((setup.cell, name) in outcomes for setup in cells)
+        ]
+        groups.append(
+            GroupScore(
+                group,
+                tuple(setup.cell.id for setup in cells),
+                tuple(weighted for weighted, _ in pairs),
+                tuple(unweighted for _, unweighted in pairs),
+            )
         )
-        for group, cells in members.items()
-        if len(cells) > 1
-    ]
+    return groups
+
+
+def _summarise_members(
+    group: str,
+    setups: Sequence[CellSetup],
+    name: str,
+    metric: Metric,
+    outcomes: Mapping[tuple[Cell, str], Sequence[Outcome]],
+) -> tuple[ScoreRow, ScoreRow]:
+    return summarise_group(
+        name,
+        metric.aggregation,
+        [MemberOutcomes(one.task.family, outcomes[one.cell, name]) for one in setups],
+        setups[0].cell.seed,
+        group,
+        metric.higher_is_better,
+        metric.top,
+    )
+
+
+def _by_metric(judged: Sequence[Judged]) -> dict[tuple[Cell, str], list[Outcome]]:
+    outcomes: dict[tuple[Cell, str], list[Outcome]] = {}
+    for one in judged:
+        for outcome in one.outcomes:
+            outcomes.setdefault((outcome.cell, outcome.metric), []).append(outcome)
+    return outcomes
 
 
 def _group_id(group: str, cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""Scores with errors, groups and paired comparisons."""
+"""Scores with errors, and paired comparisons."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tenbin.errors import ResultError
-from tenbin.records import Cell, Outcome, ScoreRow
+from tenbin.records import Cell, Outcome
 from tenbin.statistics import confusion
 from tenbin.statistics.comparison import compare
 from tenbin.statistics.errors import summarise
-from tenbin.statistics.groups import combine, weighted_mean
 
 CELL = Cell("sample", "1.0", "default", 0, 42)
 ORACLE: list[dict[str, Any]] = json.loads(
@@ -91,7 +90,10 @@ def test_confusion_properties(
 def test_mean_by_hand() -> None:
     row = summarise("acc", "mean", make_outcomes([1.0, 0.0, 1.0, 1.0, None]), 0, "x")
     # Mean 3/4; variance (3·(1/4)² + (3/4)²)/3 = 1/4; error sqrt(1/4/4) = 1/4.
-    assert row == ScoreRow("x", "acc", 0.75, 0.25, 4, 1, True, "analytic")
+    assert (row.id, row.metric, row.value, row.stderr, row.n) == ("x", "acc", 0.75, 0.25, 4)
+    assert (row.failed, row.clusters, row.stderr_method) == (1, 4, "analytic")
+    assert row.interval_method == "wilson" and row.low is not None and row.low > 0
+    assert row.detectable_unpaired is not None and row.detectable_paired is not None
 
 
 def test_mean_of_one_and_of_none() -> None:
@@ -107,8 +109,8 @@ def test_mean_agrees_with_numpy_in_any_order(values: list[float], shuffler: rand
     row = summarise("m", "mean", make_outcomes(list(values)), 0, "x")
     assert row.value == pytest.approx(np.mean(values), abs=1e-9)
     assert row.stderr == pytest.approx(np.std(values, ddof=1) / math.sqrt(len(values)), abs=1e-9)
-    shuffled = shuffler.sample(values, len(values))
-    assert summarise("m", "mean", make_outcomes(list(shuffled)), 0, "x") == row
+    outcomes = make_outcomes(list(values))
+    assert summarise("m", "mean", shuffler.sample(outcomes, len(values)), 0, "x") == row
 
 
 def test_bootstrap_agrees_with_the_analytic_error() -> None:
@@ -134,47 +136,6 @@ def test_wrong_outcomes_are_refused() -> None:
         summarise("m", "mcc", make_outcomes([1.0]), 0, "x")
     with pytest.raises(ResultError, match="unknown aggregation"):
         summarise("m", "median", [], 0, "x")
-
-
-def make_row(value: float | None, stderr: float | None, n: int, metric: str = "acc") -> ScoreRow:
-    return ScoreRow("t", metric, value, stderr, n, 1, True, "analytic")
-
-
-def test_group_by_hand() -> None:
-    # (100·0.5 + 300·0.7)/400 = 0.65; sqrt((100·0.04)² + (300·0.01)²)/400 = 5/400.
-    row = weighted_mean("g", [make_row(0.5, 0.04, 100), make_row(0.7, 0.01, 300)])
-    assert row.value == pytest.approx(0.65)
-    assert row.stderr == pytest.approx(0.0125)
-    assert (row.id, row.metric, row.n, row.failed) == ("g", "acc", 400, 2)
-
-
-def test_group_of_equal_members_has_the_pooled_error() -> None:
-    values: list[float | None] = [1.0, 0.0] * 50
-    whole = summarise("acc", "mean", make_outcomes(values * 2), 0, "x")
-    half = summarise("acc", "mean", make_outcomes(values), 0, "x")
-    assert weighted_mean("g", [half, half]).stderr == pytest.approx(whole.stderr, rel=0.01)
-
-
-def test_group_edges() -> None:
-    empty = make_row(None, None, 0)
-    row = weighted_mean("g", [make_row(0.5, 0.1, 10), empty])
-    assert (row.value, row.stderr, row.n, row.failed) == (0.5, 0.1, 10, 2)
-    assert weighted_mean("g", [empty]).value is None
-    assert weighted_mean("g", [make_row(1.0, None, 1), make_row(0.5, 0.1, 9)]).stderr is None
-    with pytest.raises(ResultError):
-        weighted_mean("g", [make_row(1.0, 0.1, 5), make_row(1.0, 0.1, 5, "mcc")])
-
-
-def test_combine_takes_the_metrics_all_members_have() -> None:
-    rows = combine(
-        "g",
-        [
-            [make_row(0.5, 0.1, 10), make_row(0.1, 0.1, 10, "mcc")],
-            [make_row(0.2, 0.1, 10, "other"), make_row(0.7, 0.1, 10)],
-        ],
-    )
-    assert [row.metric for row in rows] == ["acc"]
-    assert combine("g", []) == []
 
 
 def test_mcnemar_by_hand() -> None:

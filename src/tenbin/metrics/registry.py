@@ -31,6 +31,11 @@ class Metric:
     percent: bool = False
     """Whether values run from 0 to 100 instead of 0 to 1."""
 
+    @property
+    def top(self) -> float:
+        """The highest value that a document can have."""
+        return 100.0 if self.percent else 1.0
+
 
 def _choice(
     name: str, description: str, aggregation: Aggregation = "mean", unconditional: bool = False

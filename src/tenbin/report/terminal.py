@@ -7,22 +7,27 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-_NARROW = 96
-"""Columns below which a table would fold into shreds."""
+_WIDE = 0.05
+"""Half an interval, as a share of the scale, from which a score says little and is told so."""
 
 
 def print_results(document: Mapping[str, Any], console: Console | None = None) -> None:
     """The scores of a run: one line a metric, then groups, then what went wrong."""
     console = console or make_console()
-    if console.width < _NARROW:
-        _print_stacked(document, console)
+    tables = [_score_table(document)]
+    if document["groups"]:
+        tables.append(_group_table(document))
+    # A table that does not fit would fold into shreds.
+    if all(_natural_width(table, console) <= console.width for table in tables):
+        for table in tables:
+            console.print(table)
     else:
-        console.print(_score_table(document))
-        if document["groups"]:
-            console.print(_group_table(document))
+        _print_stacked(document, console)
+    _print_precision(document, console)
     for cell, reasons in document["failures"].items():
         for reason, count in reasons.items():
             console.print(
@@ -32,6 +37,43 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
         console.print(Text(f"note: {warning}", style="yellow"), soft_wrap=True)
 
 
+def _natural_width(table: Table, console: Console) -> int:
+    """The width of a table that nothing squeezes."""
+    return Measurement.get(console, console.options.update(width=10_000), table).maximum
+
+
+def _print_precision(document: Mapping[str, Any], console: Console) -> None:
+    """What the least precise of the tasks' first scores could have shown, where that is little."""
+    firsts = [(id, *next(iter(d.items()))) for id, d in document["details"].items() if d]
+    known = [
+        (half, id, metric, detail)
+        for id, metric, detail in firsts
+        if (half := _half_width(detail)) is not None
+    ]
+    if not known:
+        return
+    half, id, metric, detail = max(known, key=lambda one: one[0])
+    shown = detail["detectable"]
+    if half < _WIDE or shown["unpaired"] is None:
+        return
+    scale = 1 if detail["unit"] == "%" else 100
+    console.print(
+        Text(
+            f"precision: {id} {metric}, n {detail['n']:,}: ±{100 * half:.0f} points. To be found "
+            f"four times out of five, a difference must be {scale * shown['unpaired']:.0f} points "
+            f"on other documents, about {scale * shown['paired']:.0f} on the same ones.",
+            style="dim",
+        )
+    )
+
+
+def _half_width(detail: Mapping[str, Any]) -> float | None:
+    """Half the interval as a share of the scale; None without one."""
+    if detail.get("low") is None or detail.get("high") is None:
+        return None
+    return float(detail["high"] - detail["low"]) / (200 if detail["unit"] == "%" else 2)
+
+
 def _print_stacked(document: Mapping[str, Any], console: Console) -> None:
     """A heading a task and a line a metric, for narrow terminals."""
     console.print(Text(_model_name(document), style="dim"))
@@ -39,18 +81,37 @@ def _print_stacked(document: Mapping[str, Any], console: Console) -> None:
         details = document["details"][id]
         first = next(iter(details.values()))
         console.print(Text(id, style="bold"))
-        facts = f"  template {config['template']}, shots {config['num_fewshot']}, n {first['n']:,}"
-        console.print(Text(f"{facts}, failed {first['failed']:,}", style="dim"))
+        facts = f"  template {config['template']}, shots {config['num_fewshot']}, {_counts(first)}"
+        console.print(Text(facts, style="dim"))
         _print_lines(document["results"][id], details, console)
     for id, entries in document["groups"].items():
+        details = document["group_details"][id]
         console.print(Text(f"{id}: {len(document['group_subtasks'][id])} tasks", style="bold"))
-        _print_lines(entries, document["group_details"][id], console)
+        if details:
+            console.print(Text(f"  {_counts(next(iter(details.values())))}", style="dim"))
+        _print_lines(entries, details, console)
+
+
+def _counts(detail: Mapping[str, Any]) -> str:
+    clusters = detail.get("clusters")
+    units = f" in {clusters:,} clusters" if clusters and clusters != detail["n"] else ""
+    return f"n {detail['n']:,}{units}, failed {detail['failed']:,}"
 
 
 def _print_lines(entries: Mapping[str, Any], details: Mapping[str, Any], console: Console) -> None:
-    for metric, detail in details.items():
-        value, error = _numbers(entries, metric, detail)
-        console.print(f"  {_metric_name(metric, detail)}  {value} ± {error}", highlight=False)
+    lines = [
+        (_metric_name(metric, detail), *_numbers(entries, metric, detail), detail)
+        for metric, detail in details.items()
+    ]
+    width = max((len(name) for name, *_ in lines), default=0)
+    for name, value, error, interval, detail in lines:
+        line = f"  {name:<{width}}  {value} ± {error}  {interval}"
+        console.print(line, highlight=False, soft_wrap=len(line) > console.width)
+        plain, plain_error, _ = _unweighted(detail)
+        if plain not in ("–", value):
+            console.print(
+                f"  {'':<{width}}  mean of tasks {plain} ± {plain_error}", highlight=False
+            )
 
 
 def make_console() -> Console:
@@ -82,6 +143,7 @@ def _score_table(document: Mapping[str, Any]) -> Table:
         ("metric", "left"),
         ("value", "right"),
         ("± error", "right"),
+        ("95 % interval", "right"),
         ("failed", "right"),
     )
     for id, config in document["configs"].items():
@@ -103,13 +165,16 @@ def _score_table(document: Mapping[str, Any]) -> Table:
 
 def _group_table(document: Mapping[str, Any]) -> Table:
     table = _table(
-        "groups (mean weighted by documents)",
+        "groups (value: mean weighted by documents)",
         ("group", "left"),
         ("tasks", "right"),
         ("n", "right"),
+        ("items", "right"),
         ("metric", "left"),
         ("value", "right"),
         ("± error", "right"),
+        ("95 % interval", "right"),
+        ("mean of tasks", "right"),
         ("failed", "right"),
     )
     for id, entries in document["groups"].items():
@@ -119,8 +184,10 @@ def _group_table(document: Mapping[str, Any]) -> Table:
                 id if first else "",
                 str(len(document["group_subtasks"][id])) if first else "",
                 f"{detail['n']:,}" if first else "",
+                f"{detail['clusters']:,}" if first and "clusters" in detail else "",
                 _metric_name(metric, detail),
                 *_numbers(entries, metric, detail),
+                _unweighted(detail)[0],
                 _failed(detail) if first else "",
             )
     return table
@@ -142,15 +209,31 @@ def _metric_name(metric: str, detail: Mapping[str, Any]) -> str:
     return f"{metric} {'↑' if detail['higher_is_better'] else '↓'}"
 
 
-def _numbers(entries: Mapping[str, Any], metric: str, detail: Mapping[str, Any]) -> tuple[str, str]:
+def _numbers(
+    entries: Mapping[str, Any], metric: str, detail: Mapping[str, Any]
+) -> tuple[str, str, str]:
+    """Value, error and interval."""
     name, comma, filter_name = metric.partition(",")
-    value, stderr = entries[metric], entries[f"{name}_stderr{comma}{filter_name}"]
-    unit = detail["unit"]
+    error = entries[f"{name}_stderr{comma}{filter_name}"]
+    return _written(entries[metric], error, detail.get("low"), detail.get("high"), detail["unit"])
+
+
+def _unweighted(detail: Mapping[str, Any]) -> tuple[str, str, str]:
+    plain = detail.get("unweighted")
+    if plain is None:
+        return "–", "–", "–"
+    return _written(plain["value"], plain["stderr"], plain["low"], plain["high"], detail["unit"])
+
+
+def _written(
+    value: float | None, stderr: float | None, low: float | None, high: float | None, unit: str
+) -> tuple[str, str, str]:
     # Percentages need two decimals to say what fractions say with four.
     digits = 2 if unit else 4
     return (
         "–" if value is None else f"{value:.{digits}f}{unit}",
         "–" if stderr is None else f"{stderr:.{digits}f}{unit}",
+        "–" if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]",
     )
 
 

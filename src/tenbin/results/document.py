@@ -12,7 +12,7 @@ from typing import Any
 
 from tenbin.records import DataFile, ScoreRow
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _LIBRARIES = (
     "torch",
     "transformers",
@@ -46,13 +46,34 @@ def score_details(rows: Sequence[ScoreRow], percent: frozenset[str]) -> dict[str
     return {
         row.metric: {
             "n": row.n,
+            "clusters": row.clusters,
             "failed": row.failed,
             "stderr_method": row.stderr_method,
+            "low": row.low,
+            "high": row.high,
+            "interval_method": row.interval_method,
+            "detectable": {"unpaired": row.detectable_unpaired, "paired": row.detectable_paired},
             "higher_is_better": row.higher_is_better,
             "unit": "%" if row.metric in percent else "",
         }
         for row in rows
     }
+
+
+def group_details(
+    weighted: Sequence[ScoreRow], unweighted: Sequence[ScoreRow], percent: frozenset[str]
+) -> dict[str, Any]:
+    """The details of the means weighted by documents, and beside each the members' plain mean."""
+    details = score_details(weighted, percent)
+    for row in unweighted:
+        details[row.metric]["unweighted"] = {
+            "value": row.value,
+            "stderr": row.stderr,
+            "low": row.low,
+            "high": row.high,
+            "interval_method": row.interval_method,
+        }
+    return details
 
 
 def data_entries(files: Mapping[str, Sequence[DataFile]]) -> dict[str, Any]:

@@ -5,12 +5,12 @@ Knows outcomes; does not know which model, template or language they came from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenbin.errors import ResultError
 from tenbin.records import Outcome
-from tenbin.statistics.errors import mean_and_error
 
 _TWO_VALUED = ({0.0, 1.0}, {0.0, 100.0})
 
@@ -104,3 +104,13 @@ def _paired_t(difference: float, stderr: float | None, count: int) -> float | No
     from scipy import stats
 
     return float(2 * stats.t.sf(abs(difference / stderr), df=count - 1))
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean and its standard error, the sample deviation over √n; no error for one value."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count < 2:
+        return mean, None
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    return mean, math.sqrt(variance / count)

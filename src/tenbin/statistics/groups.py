@@ -1,63 +1,165 @@
-"""Put the scores of a group's members together.
+"""Scores of several members together: the mean over their documents, and the mean over members.
 
-Knows score rows alone; does not know the outcomes behind them, so it must take the members as
-independent.
+The same item in several languages is one unit, however often it is asked, so documents are joined
+across members before any error is worked out. Knows measured documents and the family each member
+is of; does not know tasks, languages or models.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from tenbin.errors import ResultError
-from tenbin.records import ScoreRow
+from tenbin.statistics.bootstrap import Resampling, bootstrap
+from tenbin.statistics.intervals import Estimate, mean_estimate, within
+from tenbin.statistics.measured import Measured
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 
-def combine(id: str, members: Sequence[Sequence[ScoreRow]]) -> list[ScoreRow]:
-    """One row for every metric that all members have, in the first member's order.
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One cell of a group under one metric."""
+
+    family: str
+    """Members of one family may ask the same items; those of different families never do."""
+    measured: Measured
+
+
+def group_estimates(
+    members: Sequence[Member], seed: int = 0, top: float | None = 1.0
+) -> tuple[Estimate, Estimate]:
+    """The mean weighted by documents, and the plain mean of the members' scores.
+
+    Members are fixed: the error is that of other items, not of other languages. Members without a
+    scored document weigh nothing.
 
     Args:
-        id: The group's id.
-        members: The rows of each member.
+        members: Cells of one metric.
+        seed: Makes the bootstrap repeatable.
+        top: As for `intervals.estimate`.
     """
-    by_metric = [{row.metric: row for row in rows} for rows in members]
-    shared = [
-        metric
-        for metric in (by_metric[0] if by_metric else {})
-        if all(metric in rows for rows in by_metric)
-    ]
-    return [weighted_mean(id, [rows[metric] for rows in by_metric]) for metric in shared]
-
-
-def weighted_mean(id: str, rows: Sequence[ScoreRow]) -> ScoreRow:
-    """The mean of one metric over members, weighted by number of documents.
-
-    The standard error pools the members' own, taken as independent: sqrt(Σ (nᵢ/N)² seᵢ²). Where
-    members share documents (the same items in several languages) the true error is larger.
-    Members without a scored document weigh nothing; their failures are counted.
-
-    Raises:
-        ResultError: There are no rows, or they are of different metrics.
-    """
-    if len({(row.metric, row.higher_is_better) for row in rows}) != 1:
-        raise ResultError(f"{id}: a group's mean needs rows of one metric")
-    scored = [(row.n, row.value, row.stderr) for row in rows if row.value is not None and row.n > 0]
-    total = sum(n for n, _, _ in scored)
-    value: float | None = None
-    stderr: float | None = None
-    if total:
-        value = math.fsum(n * mean for n, mean, _ in scored) / total
-        errors = [n * error for n, _, error in scored if error is not None]
-        if len(errors) == len(scored):
-            stderr = math.hypot(*errors) / total
-    bootstrapped = any(row.stderr_method == "bootstrap" for row in rows)
-    return ScoreRow(
-        id=id,
-        metric=rows[0].metric,
-        value=value,
-        stderr=stderr,
-        n=total,
-        failed=sum(row.failed for row in rows),
-        higher_is_better=rows[0].higher_is_better,
-        stderr_method="bootstrap" if bootstrapped else "analytic",
+    scored = [member for member in members if member.measured.documents]
+    if not scored:
+        linear = all(member.measured.linear for member in members)
+        method = "bca" if not linear else "t" if top is None else "wilson"
+        nothing = Estimate(None, None, None, None, 0, 0, method)
+        return nothing, nothing
+    sizes = [len(member.measured.documents) for member in scored]
+    joined = _join(scored)
+    by_documents = [size / sum(sizes) for size in sizes]
+    by_member = [1 / len(scored)] * len(scored)
+    estimator = _mean if all(member.measured.linear for member in scored) else _resampled
+    return (
+        estimator(scored, by_documents, joined, seed, top),
+        estimator(scored, by_member, joined, seed, top),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Which documents of all members are one unit, and which units are drawn together."""
+
+    clusters: list[NDArray[Any]]
+    """For each member, the number of each document's cluster."""
+    strata: NDArray[Any]
+    """For each cluster, the number of its stratum: members that share items are one."""
+
+
+def _join(members: Sequence[Member]) -> _Joined:
+    """Documents of one family that share a cluster or a document id are one unit."""
+    import numpy as np
+
+    names: dict[tuple[str, str, str], int] = {}
+    ends: list[tuple[int, int]] = []
+    for member in members:
+        found = member.measured
+        for document, cluster in zip(found.documents, found.clusters, strict=True):
+            by_id = names.setdefault((member.family, "document", document), len(names))
+            by_cluster = names.setdefault((member.family, "cluster", cluster), len(names))
+            ends.append((by_id, by_cluster))
+    pairs = np.array(ends)
+    number = _components(pairs[:, 0], pairs[:, 1], len(names))[pairs[:, 0]]
+    number = np.unique(number, return_inverse=True)[1]
+    borders = np.cumsum([len(member.measured.documents) for member in members])[:-1]
+    clusters = np.split(number, borders)
+    whose = np.repeat(np.arange(len(members)), [len(one) for one in clusters])
+    # Members are joined where they have a cluster in common, so a stratum never mixes strangers.
+    count = int(number.max()) + 1
+    together = _components(whose, number + len(members), len(members) + count)
+    return _Joined(clusters, together[len(members) :])
+
+
+def _components(first: NDArray[Any], second: NDArray[Any], size: int) -> NDArray[Any]:
+    """The number of the component of each of `size` nodes, given the edges between them."""
+    import numpy as np
+    from scipy.sparse import coo_array  # type: ignore[import-untyped]
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+
+    edges = coo_array((np.ones(len(first)), (first, second)), shape=(size, size))
+    labels: NDArray[Any] = connected_components(edges, directed=False)[1]
+    return labels
+
+
+def _mean(
+    members: Sequence[Member],
+    weights: Sequence[float],
+    joined: _Joined,
+    seed: int,
+    top: float | None,
+) -> Estimate:
+    """Analytic: each document's deviation from its own member's mean, summed by cluster."""
+    import numpy as np
+
+    influence = np.zeros(len(joined.strata))
+    value, bounded = 0.0, True
+    for member, weight, clusters in zip(members, weights, joined.clusters, strict=True):
+        found = member.measured
+        mean = found.value
+        value += weight * mean
+        shares = weight * (found.features[:, 0] - mean * found.features[:, 1])
+        np.add.at(influence, clusters, shares / found.features[:, 1].sum())
+        bounded = bounded and within(found.values, top)
+    parts = [influence[joined.strata == stratum] for stratum in np.unique(joined.strata)]
+    documents = sum(len(member.measured.documents) for member in members)
+    return mean_estimate(value, parts, documents, top if bounded else None)
+
+
+def _resampled(
+    members: Sequence[Member],
+    weights: Sequence[float],
+    joined: _Joined,
+    seed: int,
+    top: float | None,
+) -> Estimate:
+    """Clusters drawn for all members at once, each resample scored member by member."""
+    import numpy as np
+
+    blocks = []
+    for member, clusters in zip(members, joined.clusters, strict=True):
+        sums = np.zeros((len(joined.strata), member.measured.features.shape[1]))
+        np.add.at(sums, clusters, member.measured.features)
+        blocks.append(sums)
+    borders = np.cumsum([block.shape[1] for block in blocks])[:-1]
+
+    def score(sums: Array) -> Array:
+        parts = np.split(sums, borders, axis=-1)
+        scores = [
+            weight * member.measured.score(part)
+            for member, weight, part in zip(members, weights, parts, strict=True)
+        ]
+        total: Array = np.sum(scores, axis=0)
+        return total
+
+    rows = np.concatenate(blocks, axis=1)
+    value = float(score(rows.sum(axis=0)))
+    n = sum(len(member.measured.documents) for member in members)
+    drawn = bootstrap(Resampling(rows, score, joined.strata), seed)
+    if drawn is None:
+        return Estimate(value, None, None, None, n, len(rows), "bca")
+    return Estimate(value, drawn.stderr, drawn.low, drawn.high, n, len(rows), "bca")

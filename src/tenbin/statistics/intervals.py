@@ -1,0 +1,139 @@
+"""A score with its standard error and its 95 % interval.
+
+Means get analytic errors that hold where documents come in clusters; other scores are resampled by
+cluster. Which interval covers what it says was settled by simulation, see docs/statistics.md.
+Knows measured documents; does not know tasks, models or reports.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tenbin.statistics.bootstrap import LEVEL, Resampling, bootstrap
+from tenbin.statistics.measured import Measured
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One number and how sure it is."""
+
+    value: float | None
+    """None when nothing was scored."""
+    stderr: float | None
+    """None when there are fewer than two clusters."""
+    low: float | None
+    """The 95 % interval's ends; None where the data say nothing about them."""
+    high: float | None
+    n: int
+    """Documents."""
+    clusters: int
+    """Independent units among them."""
+    method: str
+    """Of the interval: `wilson`, `t` or `bca`."""
+
+    @property
+    def stderr_method(self) -> str:
+        """`analytic` or `bootstrap`."""
+        return "bootstrap" if self.method == "bca" else "analytic"
+
+
+def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimate:
+    """The score of measured documents with its error.
+
+    Args:
+        found: The documents.
+        seed: Makes the bootstrap repeatable.
+        top: The highest value a document can have where values run from 0 to it; None where they
+            have no such bounds.
+    """
+    rows = found.cluster_sums()
+    n, clusters = len(found.documents), len(rows)
+    if not found.linear:
+        if n == 0:
+            return Estimate(None, None, None, None, 0, 0, "bca")
+        drawn = bootstrap(Resampling(rows, found.score), seed)
+        if drawn is None:
+            return Estimate(found.value, None, None, None, n, clusters, "bca")
+        return Estimate(found.value, drawn.stderr, drawn.low, drawn.high, n, clusters, "bca")
+    if n == 0:
+        return Estimate(None, None, None, None, 0, 0, "t" if top is None else "wilson")
+    value = found.value
+    influence = (rows[:, 0] - value * rows[:, 1]) / n
+    bounded = within(found.values, top)
+    return mean_estimate(value, [influence], n, top if bounded else None)
+
+
+def within(values: Array, top: float | None) -> bool:
+    """Whether all values lie between 0 and the highest there can be."""
+    return top is not None and bool(((values >= 0) & (values <= top)).all())
+
+
+def mean_estimate(
+    value: float, influences: list[Array], n: int, top: float | None = None
+) -> Estimate:
+    """A mean from what each cluster adds to its deviation.
+
+    Args:
+        value: The mean.
+        influences: Strata × clusters: each cluster's share of the deviation, summing to 0 in each
+            stratum. The variance is Σ over strata of G/(G-1) times the sum of squares.
+        n: Documents.
+        top: The highest value there can be where values run from 0 to it; else None.
+    """
+    clusters = sum(len(one) for one in influences)
+    method = "t" if top is None else "wilson"
+    if any(len(one) < 2 for one in influences):
+        return Estimate(value, None, None, None, n, clusters, method)
+    stderr = math.sqrt(
+        math.fsum(len(one) / (len(one) - 1) * float((one**2).sum()) for one in influences)
+    )
+    if stderr < 1e-12 * max(1.0, abs(value)):
+        stderr = 0.0
+    degrees = clusters - len(influences)
+    low, high = (
+        t_interval(value, stderr, degrees)
+        if top is None
+        else wilson_interval(value, stderr, clusters, degrees, top)
+    )
+    return Estimate(value, stderr, low, high, n, clusters, method)
+
+
+def t_interval(value: float, stderr: float, degrees: int) -> tuple[float, float]:
+    """The value and as many errors around it as 95 % ask for."""
+    reach = t_quantile(degrees) * stderr
+    return value - reach, value + reach
+
+
+def wilson_interval(
+    value: float, stderr: float, clusters: int, degrees: int, top: float = 1.0
+) -> tuple[float, float]:
+    """Wilson's interval for as many independent documents as the error is worth.
+
+    Near 0 and near the top, values vary less than they would somewhat farther in, so an interval
+    of the observed error is too short on the inner side. Without any variation (all right, all
+    wrong) each cluster counts as one document.
+    """
+    share = value / top
+    if stderr > 0 and 0 < share < 1:
+        effective = share * (1 - share) / (stderr / top) ** 2
+    else:
+        effective = float(clusters)
+    square = t_quantile(degrees) ** 2 / effective
+    centre = (share + square / 2) / (1 + square)
+    reach = math.sqrt(square * max(share * (1 - share), 0.0) + square**2 / 4) / (1 + square)
+    return max(centre - reach, 0.0) * top, min(centre + reach, 1.0) * top
+
+
+def t_quantile(degrees: int, level: float = LEVEL) -> float:
+    """How many errors a two-sided t interval reaches."""
+    from scipy import stats  # type: ignore[import-untyped]
+
+    return float(stats.t.ppf((1 + level) / 2, degrees))

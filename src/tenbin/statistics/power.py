@@ -1,0 +1,57 @@
+"""What a score of this precision could have shown: the smallest difference likely to be found.
+
+Knows an interval's width; does not know what was measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tenbin.statistics.intervals import Estimate, t_quantile
+
+POWER = 0.8
+CORRELATION = 0.5
+"""Taken between two models on one document where only one of them is known; see
+docs/statistics.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detectable:
+    """Differences that a test at 5 % finds four times out of five."""
+
+    half_width: float
+    """Of the score's own 95 % interval."""
+    unpaired: float
+    """Between two runs of this precision on other documents."""
+    paired: float
+    """Between two runs on the same documents, taken as correlated by 0.5."""
+
+
+def detectable(found: Estimate) -> Detectable | None:
+    """What a run like this one could tell from another; None without an interval.
+
+    It rests on the interval's width rather than on the standard error, which is 0 where all
+    documents are right.
+    """
+    if found.low is None or found.high is None or found.clusters < 2:
+        return None
+    half = (found.high - found.low) / 2
+    degrees = found.clusters - 1
+    stderr = half / t_quantile(degrees)
+    return Detectable(
+        half,
+        detectable_difference(2**0.5 * stderr, 2 * degrees),
+        detectable_difference((2 * (1 - CORRELATION)) ** 0.5 * stderr, degrees),
+    )
+
+
+def detectable_difference(stderr: float, degrees: int) -> float:
+    """The difference that a two-sided t test at 5 % finds with 80 % power.
+
+    Args:
+        stderr: Of the difference.
+        degrees: Clusters less one (paired), or of both sides together (unpaired).
+    """
+    from scipy import stats  # type: ignore[import-untyped]
+
+    return float((t_quantile(degrees) + stats.t.ppf(POWER, degrees)) * stderr)
