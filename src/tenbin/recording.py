@@ -131,6 +131,10 @@ def _cell_config(setup: CellSetup) -> dict[str, Any]:
         "until": list(template.stop),
         "max_gen_toks": task.max_gen_toks if task.kind == "generate" else None,
         "metrics": [use.name for use in task.metrics],
+        "filters": {
+            use.name: [{"function": name, **options} for name, options in use.steps]
+            for use in task.filters
+        },
     }
 
 

@@ -183,6 +183,9 @@ class Prompt:
     """Ids of the few-shot documents shown."""
     dropped_examples: int = 0
     """How many examples were left out because the window is too short."""
+    parts: tuple[int, ...] = ()
+    """Where each example and then the question begins in `text`; empty where a chat format has
+    rewritten them beyond recognition."""
 
 
 @dataclass(frozen=True, slots=True)

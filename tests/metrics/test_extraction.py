@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenbin.errors import TaskError
+from tenbin.metrics import filters
 from tenbin.metrics.extraction import read_flexible, read_strict
 from tenbin.metrics.extraction.clean import strip_thinking
+from tenbin.metrics.extraction.explain import explain_flexible
 from tenbin.metrics.extraction.phrases import (
     KEYS,
     LANGUAGES,
@@ -36,6 +38,27 @@ CASES: list[dict[str, Any]] = [
 )
 def test_reads_as_a_human_reader(case: dict[str, Any]) -> None:
     assert read_flexible(case["text"], case["language"]) == case["expected"], case["note"]
+    told = explain_flexible(case["text"], case["language"])
+    assert told[-1].text == case["expected"], "what is told is what was done"
+
+
+def test_reading_is_told_step_by_step() -> None:
+    told = explain_flexible("<think>C?</think>**A** is wrong. The answer is **B**.", "en")
+    assert [(step.name, step.text) for step in told] == [
+        ("without thinking", "**A** is wrong. The answer is **B**."),
+        ("plain form", "A is wrong. The answer is B."),
+        ("letters", "B"),
+    ]
+    assert told[-1].mentions == (("A", "denied"), ("B", "announced"))
+    unended = explain_flexible("<think>hm", "en")
+    assert [(step.name, step.text) for step in unended] == [("without thinking", None)]
+
+
+def test_chains_are_told_step_by_step() -> None:
+    steps = (("regex", {"regex_pattern": r"= (\w+)"}), ("lowercase", {}))
+    told = filters.explain(steps, "x = ABC", "en")
+    assert [(step.name, step.text) for step in told] == [("regex", "ABC"), ("lowercase", "abc")]
+    assert [step.text for step in filters.explain(steps, "nothing", "en")] == [None]
 
 
 def test_cases_are_many_even_and_hard() -> None:

@@ -62,6 +62,28 @@ def test_parts_are_joined_without_anything_between(task: Task) -> None:
     assert (prompt.gold, prompt.target, prompt.stop) == (0, "あ", ())
 
 
+@pytest.mark.parametrize(
+    "chat",
+    [
+        {},
+        {"apply_chat_template": True},
+        {"apply_chat_template": True, "fewshot_as_multiturn": True},
+    ],
+)
+def test_examples_and_question_can_be_found_again(task: Task, chat: dict[str, bool]) -> None:
+    tokenizer = CharacterTokenizer()
+    for prompt in build(task, "0.3", shots=2, tokenizer=tokenizer, **chat):
+        first, second, question = prompt.parts
+        shown = [
+            prompt.text[first:second],
+            prompt.text[second:question],
+            prompt.text[question:],
+        ]
+        for text, id in zip(shown, [*prompt.examples, prompt.document], strict=True):
+            assert text.startswith("### 指示:") and f"質問{id}？" in text
+            assert text.count("質問：") == shown[0].count("質問：")
+
+
 def test_numbers_are_scored_in_0_2(task: Task) -> None:
     prompt = build(task, "0.2", shots=1)[3]
     assert prompt.continuations == ("0", "1", "2", "3", "4")

@@ -13,6 +13,7 @@ from typing import Any
 
 from tenbin.errors import TaskError
 from tenbin.metrics.extraction import read_flexible, read_strict
+from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
 
 Steps = tuple[tuple[str, Mapping[str, Any]], ...]
 
@@ -131,3 +132,23 @@ def apply(steps: Steps, text: str, language: str, choices: int = 4) -> str | Non
             break
         current = _STEPS[name][0](current, setting, **options)
     return current
+
+
+def explain(steps: Steps, text: str, language: str, choices: int = 4) -> list[ReadingStep]:
+    """What each step of a chain makes of a text, for a reader who wonders how it was read.
+
+    The last entry's text is what `apply` gives. Steps that rest because nothing is left to read are
+    not listed.
+    """
+    setting = _Setting(language, choices)
+    current: str | None = text
+    told: list[ReadingStep] = []
+    for name, options in steps:
+        if current is None:
+            break
+        if name == "choice_letter_flexible":
+            told += explain_flexible(current, language, choices)
+        else:
+            told.append(ReadingStep(name, _STEPS[name][0](current, setting, **options)))
+        current = told[-1].text
+    return told

@@ -48,6 +48,27 @@ class Assembly:
             messages.append({"role": "user", "content": self._joined(examples, question)})
         return self.chat(messages)
 
+    def parts(self, examples: Sequence[Worded], question: Worded, text: str) -> tuple[int, ...]:
+        """Where each example and then the question begins in a prompt; empty when unknown."""
+        starts = []
+        if self.chat is None:
+            at = len(self.description)
+            for example in examples:
+                starts.append(at)
+                shown = example.text + self.template.target_delimiter + example.target
+                at += len(shown + self.template.fewshot_delimiter)
+            return (*starts, at)
+        at = 0
+        for worded in (*examples, question):
+            # Chat formats take white space off a turn's ends.
+            words = worded.text.strip()
+            found = text.find(words, at)
+            if found < 0:
+                return ()
+            starts.append(found)
+            at = found + len(words)
+        return tuple(starts)
+
     def _joined(self, examples: Sequence[Worded], question: Worded) -> str:
         shown = [e.text + self.template.target_delimiter + e.target for e in examples]
         return self.template.fewshot_delimiter.join([*shown, question.text])

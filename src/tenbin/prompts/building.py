@@ -205,4 +205,5 @@ def _finish(task: Task, cell: Cell, draft: _Draft, cap: int, assembly: Assembly)
         max_gen_toks=cap,
         examples=tuple(example.id for example in draft.examples),
         dropped_examples=draft.dropped,
+        parts=assembly.parts(draft.shown, question, draft.text),
     )

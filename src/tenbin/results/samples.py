@@ -52,6 +52,7 @@ def sample_row(
         "references": list(prompt.references),
         "examples": list(prompt.examples),
         "dropped_examples": prompt.dropped_examples,
+        "parts": list(prompt.parts),
         "outcomes": [
             {
                 "metric": outcome.metric,
@@ -97,6 +98,7 @@ def _schema() -> Any:
         ("references", pa.list_(text)),
         ("examples", pa.list_(text)),
         ("dropped_examples", whole),
+        ("parts", pa.list_(whole)),
         ("outcomes", pa.list_(outcome)),
         ("failure_kind", text),
         ("failure_message", text),

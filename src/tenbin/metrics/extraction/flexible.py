@@ -49,14 +49,15 @@ def read_flexible(text: str, language: str, count: int = 4) -> str | None:
     if spoken is None:
         return None
     for part in parts_to_read(simplify(spoken)):
-        letter = _read_part(part, language, count)
+        letter = read_part(part, language, count)
         if letter is not None:
             return letter
     return None
 
 
-def _read_part(plain: str, language: str, count: int) -> str | None:
-    mentions = _weigh_all(plain, language, count)
+def read_part(plain: str, language: str, count: int) -> str | None:
+    """The choice that one part of a simplified answer gives."""
+    mentions = weigh_mentions(plain, language, count)
     for standing in (Standing.ANNOUNCED, Standing.APPROVED):
         chosen = [place for place, (_, found) in enumerate(mentions) if found is standing]
         if chosen:
@@ -70,7 +71,8 @@ def _read_part(plain: str, language: str, count: int) -> str | None:
     return bare[-1].letter if bare else None
 
 
-def _weigh_all(plain: str, language: str, count: int) -> list[tuple[Mention, Standing]]:
+def weigh_mentions(plain: str, language: str, count: int) -> list[tuple[Mention, Standing]]:
+    """Every letter that is named in a simplified answer, with how it stands."""
     found = find_mentions(plain, language, count)
     firm = [mention for mention in found if not mention.weak or is_announced(plain, mention)]
     weighed: list[tuple[Mention, Standing]] = []

@@ -1,0 +1,52 @@
+"""Tell how `flexible` reads an answer, step by step, with the functions that read it.
+
+For people who look at one answer; scoring never comes here. Knows no gold answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tenbin.metrics.extraction.clean import simplify, strip_thinking
+from tenbin.metrics.extraction.flexible import read_part, weigh_mentions
+from tenbin.metrics.extraction.sections import parts_to_read
+from tenbin.metrics.extraction.strict import read_strict
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingStep:
+    """One step of reading, and what is left after it."""
+
+    name: str
+    text: str | None
+    """None when nothing can be read."""
+    mentions: tuple[tuple[str, str], ...] = ()
+    """Letters that were found, each with its standing: `announced`, `denied`, …"""
+
+
+def explain_flexible(text: str, language: str, count: int = 4) -> list[ReadingStep]:
+    """The steps of `read_flexible`; the last one's text is what it gives."""
+    strict = read_strict(text, count)
+    if strict is not None:
+        return [ReadingStep("strict form", strict)]
+    spoken = strip_thinking(text)
+    steps: list[ReadingStep] = []
+    if spoken != text:
+        steps.append(ReadingStep("without thinking", spoken))
+    if spoken is None:
+        return steps
+    plain = simplify(spoken)
+    if plain != spoken:
+        steps.append(ReadingStep("plain form", plain))
+    for part in parts_to_read(plain):
+        if part != plain:
+            steps.append(ReadingStep("part", part))
+        mentions = tuple(
+            ("".join(mention.letters), standing.name.lower())
+            for mention, standing in weigh_mentions(part, language, count)
+        )
+        letter = read_part(part, language, count)
+        steps.append(ReadingStep("letters", letter, mentions))
+        if letter is not None:
+            break
+    return steps
