@@ -260,7 +260,9 @@ def setup_facts(**peers: Mapping[str, str]) -> dict[str, Any]:
         "python": platform.python_version(),
         "libraries": versions(LIBRARIES),
         "peers": {name: dict(found) for name, found in peers.items()},
-        "environment": {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "KMP_"))},
+        "environment": {
+            k: v for k, v in os.environ.items() if k.startswith(("OMP_", "KMP_", "VLLM_"))
+        },
         "revision": git_revision(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }

@@ -11,6 +11,7 @@ loaded and warm before any time is taken.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from common import (
@@ -32,6 +33,7 @@ from common import (
 from tenbin.backends.base import Backend
 from tenbin.records import Score, Scores
 
+_CORES = {"own": "as it chooses its cores", "all": "told to use all cores"}
 TARGETS = {"random": 6.5, "fixed": 18.0, "vllm": 10.0}
 TOLERANCE = 1e-4
 """Of a float32 log-likelihood, or of its size where that is above 1."""
@@ -148,7 +150,10 @@ def against_lm_eval(options: Any) -> None:
     backend.close()
 
 
-def against_vllm(options: Any) -> None:
+def against_vllm(options: Any, cores: str) -> None:
+    # By itself it keeps one core free for its front end; with two cores that halves its speed.
+    everything = f"0-{(os.cpu_count() or 1) - 1}"
+    os.environ["VLLM_CPU_OMP_THREADS_BIND"] = everything if cores == "all" else "auto"
     backend = open_model("bfloat16", options.engine)
     requests = requests_of(backend, options.data_dir, "random", options.documents)
     warm = requests_of(backend, options.data_dir, "random", options.documents + 1)[-1:]
@@ -156,17 +161,18 @@ def against_vllm(options: Any) -> None:
     say(f"engine: {backend.describe()['engine']}")
     peer = Peer(options.vllm_python, "vllm", embedded_model(), "bfloat16")
     peer.ask("loglikelihood", pairs_of(warm))
-    say("random, bfloat16: vLLM")
+    say(f"random, bfloat16: vLLM, {cores} cores")
     measured = measure(backend, peer, requests, options, 0)
     _say_result(measured, TARGETS["vllm"])
     body = {
         "what": "jcommonsenseqa-1.1-0.1, 3-shot random, SmolLM2-135M bfloat16",
-        "against": "vLLM prompt_logprobs",
+        "against": f"vLLM prompt_logprobs, {_CORES[cores]}",
         "target_speedup": TARGETS["vllm"],
         **measured,
         "setup": setup_facts(vllm=peer.versions),
     }
-    write_result(options.output_dir, "cpu_scoring_vllm", body)
+    name = "cpu_scoring_vllm" if cores == "own" else "cpu_scoring_vllm_all_cores"
+    write_result(options.output_dir, name, body)
     peer.close()
     backend.close()
 
@@ -182,6 +188,13 @@ def main() -> None:
     flags = parser(__doc__ or "")
     flags.add_argument("--lm_eval_python", help="an interpreter with lm-eval; none: left out")
     flags.add_argument("--vllm_python", help="an interpreter with vLLM for CPUs; none: left out")
+    flags.add_argument(
+        "--vllm_cores",
+        nargs="+",
+        choices=sorted(_CORES),
+        default=sorted(_CORES),
+        help="as many cores as vLLM takes by itself, or all",
+    )
     flags.add_argument("--documents", type=int, default=40)
     flags.add_argument(
         "--peer_documents",
@@ -197,7 +210,8 @@ def main() -> None:
     if options.lm_eval_python:
         against_lm_eval(options)
     if options.vllm_python:
-        against_vllm(options)
+        for cores in options.vllm_cores:
+            against_vllm(options, cores)
 
 
 if __name__ == "__main__":

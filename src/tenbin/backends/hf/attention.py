@@ -39,6 +39,20 @@ class Block:
         """Whether plain causal attention over the block is all there is."""
         return not self.ancestors and len(self.borders) == 1
 
+    @property
+    def before(self) -> int:
+        """Tokens of its ancestors."""
+        return sum(end - start for start, end in self.ancestors)
+
+    @property
+    def extends_short(self) -> bool:
+        """Whether it is one segment, longer than all before it.
+
+        Then causal attention over both costs less than a mask, which knows no triangle, though
+        what the ancestors read is computed again and dropped.
+        """
+        return len(self.borders) == 1 and 0 < self.before < self.end - self.start
+
 
 @dataclass(slots=True)
 class TreePlan:
@@ -49,6 +63,7 @@ class TreePlan:
     _blocks: list[Block] | None = None
     _cascade: CascadePlan | None = None
     _masks: dict[tuple[int, int | None], torch.Tensor | None] = field(default_factory=dict)
+    _biases: dict[tuple[int, int | None], torch.Tensor | None] = field(default_factory=dict)
 
     @property
     def blocks(self) -> list[Block]:
@@ -76,6 +91,17 @@ class TreePlan:
                 self.blocks[number], self.pack.positions, self.positions, window
             )
         return self._masks[number, window]
+
+    def bias(self, number: int, window: int | None, dtype: torch.dtype) -> torch.Tensor | None:
+        """A block's mask as numbers to add; from a mask the kernel would make them every layer."""
+        if (number, window) not in self._biases:
+            mask = self.mask(number, window)
+            self._biases[number, window] = (
+                None
+                if mask is None
+                else torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, float("-inf"))
+            )
+        return self._biases[number, window]
 
 
 def plan_blocks(pack: Pack) -> list[Block]:
@@ -186,22 +212,27 @@ def tree_attention(
         return found[None], None
     out = query.new_empty(*query.shape[:-1], value.shape[-1])
     for number, block in enumerate(plan.blocks):
-        mask = plan.mask(number, window)
         keys, values = (_gathered(tensor, block) for tensor in (key, value))
         part = query[:, :, block.start : block.end]
         if softcap is not None or s_aux is not None:
+            mask = plan.mask(number, window)
             found = _explicit(part, keys, values, mask, scaling, softcap, s_aux)
         else:
+            causal = window is None and block.extends_short
+            if causal:
+                part = _gathered(query, block)
+            bias = None if causal else plan.bias(number, window, query.dtype)
             found = scaled_dot_product_attention(
                 part,
                 keys,
                 values,
-                attn_mask=mask,
-                is_causal=mask is None,
+                attn_mask=bias,
+                is_causal=bias is None,
                 scale=scaling,
                 enable_gqa=query.shape[1] != key.shape[1],
             )
-        out[:, :, block.start : block.end] = found
+        # The last rows are the block's own; before them stand ancestors that came along.
+        out[:, :, block.start : block.end] = found[:, :, block.start - block.end :]
     return out.transpose(1, 2).contiguous(), None
 
 
