@@ -1,0 +1,86 @@
+"""Every task's value with its interval, as dots on one scale. Reads run summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tenbin.report.charts.drawing import Chart, Palette, Row, values
+
+_MOST_ROWS = 120
+"""Beyond that a chart is no picture any more; the table has every row."""
+
+
+def score_chart(runs: Sequence[Mapping[str, Any]], say: Mapping[str, str]) -> Chart | None:
+    """The first metric of every cell, with its 95 % interval; None where nothing can be drawn."""
+    rows = [
+        row
+        for number, run in enumerate(runs)
+        for cell in run["cells"]
+        if cell["role"] == "score"
+        for row in _row(number, run, cell)
+    ]
+    if not rows or len(rows) > _MOST_ROWS:
+        return None
+    several = len(runs) > 1
+
+    def build(altair: Any, palette: Palette) -> Any:
+        order = list(dict.fromkeys(row["task"] for row in rows))
+        lanes = {"yOffset": altair.YOffset("run:N", sort=None)} if several else {}
+        colour = (
+            altair.Color(
+                "run:N",
+                sort=None,
+                title=None,
+                scale=altair.Scale(range=[palette.accent, palette.other, palette.soft]),
+                legend=altair.Legend(orient="top", labelLimit=500),
+            )
+            if several
+            else altair.value(palette.accent)
+        )
+        base = altair.Chart(values(altair, rows)).encode(
+            y=altair.Y("task:N", sort=order, title=None), **lanes
+        )
+        scale = altair.Scale(domain=[0, 1])
+        whole = base.mark_rule(strokeWidth=5, opacity=0.35, strokeCap="round").encode(
+            x=altair.X("low:Q", scale=scale), x2="high:Q", color=colour
+        )
+        dots = base.mark_point(size=64, filled=True, opacity=1).encode(
+            x=altair.X(
+                "value:Q",
+                scale=scale,
+                title=say["chart_scores_axis"],
+                axis=altair.Axis(grid=True, tickCount=5, format=".1f"),
+            ),
+            color=colour,
+        )
+        height = altair.Step(15 if several else 24)
+        return (whole + dots).properties(width=560, height=height)
+
+    return Chart(
+        "scores",
+        say["chart_scores"],
+        say["chart_scores_description"].format(n=len(rows)),
+        build,
+        say["chart_scores_note"],
+    )
+
+
+def _row(number: int, run: Mapping[str, Any], cell: Mapping[str, Any]) -> list[Row]:
+    if not cell["metrics"]:
+        return []
+    metric = cell["metrics"][0]
+    top = 100.0 if metric["unit"] == "%" else 1.0
+    value = metric["value"]
+    if value is None or not 0 <= value <= top:
+        return []
+    low, high = metric["low"], metric["high"]
+    return [
+        {
+            "task": f"{cell['id']}  {metric['name']}",
+            "run": f"{number + 1}  {run['name']}",
+            "value": value / top,
+            "low": (value if low is None else max(low, 0.0)) / top,
+            "high": (value if high is None else min(high, top)) / top,
+        }
+    ]

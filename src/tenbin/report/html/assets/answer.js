@@ -1,0 +1,94 @@
+// What the model answered: choices with their probabilities, or a text and how it was read.
+
+import { foreign, make, say } from "./elements.js";
+import { letter, shares } from "./numbers.js";
+import { MARKS } from "./cells.js";
+import { verbatim } from "./prompt.js";
+
+/** Choices with bars: each choice's share of the probability that all offered ones got. */
+export function choicesView(sample, language, reveal) {
+  const parts = shares(sample.logprobs);
+  const first = sample.outcomes?.[0]?.predicted;
+  const rows = sample.choices.map((choice, at) => {
+    const raw = say("raw_logprob", {
+      value: Number(sample.logprobs[at]).toFixed(3),
+      tokens: sample.tokens?.[at] ?? "–",
+    });
+    const alone = sample.unconditional ? say("raw_alone", { value: Number(sample.unconditional[at]).toFixed(3) }) : "";
+    const bar = make("span", { class: "bar-fill" });
+    bar.style.width = `${(100 * parts[at]).toFixed(2)}%`;
+    const notes = [at === sample.gold ? say("gold") : null, at === first ? say("chosen") : null].filter(Boolean);
+    return make(
+      "tr",
+      { class: [at === sample.gold ? "gold" : "", at === first ? (at === sample.gold ? "hit" : "miss") : ""].join(" ") },
+      make("th", { scope: "row" }, letter(at)),
+      make("td", { class: "choice-text" }, verbatim(choice, language, reveal, letter(at)), notes.length ? make("span", { class: "notes" }, notes.join(" · ")) : null),
+      make("td", { class: "bar", title: `${raw} ${alone}`.trim() }, make("span", { class: "bar-track", "aria-hidden": "true" }, bar)),
+      make("td", { class: "number" }, `${(100 * parts[at]).toFixed(1)}\u202f%`),
+      make("td", { class: "number raw" }, Number(sample.logprobs[at]).toFixed(2)),
+      make("td", { class: "number raw" }, sample.tokens?.[at] ?? "–"),
+    );
+  });
+  const scored = sample.continuations
+    ? make("details", {}, make("summary", {}, say("scored_exactly")), make("ol", { class: "scored" }, sample.continuations.map((one) => make("li", {}, verbatim(one, language, true, say("scored_exactly"))))))
+    : null;
+  return [
+    make(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": say("choices") },
+      make(
+        "table",
+        { class: "choices" },
+        make("caption", { class: "off-screen" }, say("choices")),
+        make("thead", {}, make("tr", {}, [["", ""], [say("choice"), ""], [say("share"), ""], ["", "number"], [say("log_likelihood"), "number"], [say("tokens"), "number"]].map(([label, cls], at) => make(label ? "th" : "td", { class: cls, scope: label ? "col" : null, colspan: at === 2 ? null : null }, label)))),
+        make("tbody", {}, rows),
+      ),
+    ),
+    scored,
+  ];
+}
+
+/** A generated text, what ended it, and how each filter read it. */
+export function generatedView(sample, language, reveal) {
+  const finish = { stop: say("finish_stop"), end: say("finish_end"), length: say("finish_length") }[sample.finish] ?? sample.finish;
+  return [
+    verbatim(sample.generated, language, reveal, say("generated")),
+    sample.generated === "" ? make("p", { class: "note" }, say("empty_answer")) : null,
+    make("p", { class: "note" }, [finish, sample.generated_tokens !== undefined ? say("token_count", { n: sample.generated_tokens }) : null, sample.limit ? say("token_limit", { n: sample.limit }) : null].filter(Boolean).join(" · ")),
+    (sample.readings || []).map((reading) => readingView(reading, language, reveal)),
+  ];
+}
+
+function readingView(reading, language, reveal) {
+  const steps = reading.steps.map((step) =>
+    make(
+      "li",
+      {},
+      make("span", { class: "step-name" }, say(`step_${step.name.replaceAll(" ", "_")}`)),
+      step.mentions?.length
+        ? make("span", { class: "mentions" }, step.mentions.map(([letters, standing]) => make("span", { class: `mention ${standing}` }, foreign(letters), ` ${say(`standing_${standing}`)}`)))
+        : null,
+      step.text === null ? make("span", { class: "none" }, say("nothing_read")) : verbatim(step.text, language, reveal, say("after_step")),
+    ),
+  );
+  return make("section", { class: "reading" }, make("h4", {}, foreign(reading.filter, null, "span", { class: "mono" })), make("ol", { class: "steps" }, steps));
+}
+
+/** What each metric says. */
+export function outcomesView(sample, states) {
+  const rows = (sample.outcomes || []).map((outcome) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, foreign(outcome.metric, null, "span", { class: "mono" })),
+      make("td", {}, make("span", { class: `state state-${states[outcome.metric] ?? "n"}` }, MARKS[states[outcome.metric] ?? "n"])),
+      make("td", { class: "number" }, outcome.value === null ? "–" : Number(outcome.value.toFixed(4))),
+      make("td", {}, outcome.answer === null || outcome.answer === undefined ? make("span", { class: "none" }, say("nothing_read")) : foreign(outcome.answer)),
+    ),
+  );
+  return make(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": say("judgement") },
+    make("table", { class: "outcomes" }, make("caption", { class: "off-screen" }, say("judgement")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("metric")), make("th", { scope: "col" }, say("state")), make("th", { scope: "col", class: "number" }, say("value")), make("th", { scope: "col" }, say("read_as")))), make("tbody", {}, rows)),
+  );
+}

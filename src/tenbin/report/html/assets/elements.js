@@ -1,0 +1,65 @@
+// Elements made of plain values. No text ever becomes markup here: children are nodes or strings,
+// and strings become text nodes. Nothing in this program assigns innerHTML.
+
+const MESSAGES = JSON.parse(document.getElementById("messages").textContent);
+
+/** The interface's text for a key, with {names} filled in. */
+export function say(key, values = {}) {
+  const found = Object.hasOwn(MESSAGES, key) ? MESSAGES[key] : key;
+  return found.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/** An element with attributes, listeners (functions) and children. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Text that a model or a data set wrote: kept apart from ours in direction and language. */
+export function foreign(text, language = null, tag = "span", attributes = {}) {
+  return make(tag, { dir: "auto", lang: language, ...attributes, class: `foreign ${attributes.class || ""}` }, String(text ?? ""));
+}
+
+/** Replace what an element holds. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Tell a screen reader what has changed. */
+export function announce(message) {
+  const place = document.getElementById("announcements");
+  if (place) place.textContent = message;
+}
+
+/** Put a text on the clipboard, also where the page was opened from a disk. */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = make("textarea", { class: "off-screen", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  announce(say("copied"));
+}
+
+/** A button that copies, and says so for a moment. */
+export function copyButton(label, content) {
+  const button = make("button", { type: "button", class: "quiet" }, label);
+  button.addEventListener("click", async () => {
+    await copyText(content());
+    button.textContent = say("copied");
+    setTimeout(() => (button.textContent = label), 1200);
+  });
+  return button;
+}

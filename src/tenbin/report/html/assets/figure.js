@@ -1,0 +1,41 @@
+// Charts that were drawn when the page was made, shown as pictures: nothing in a picture can run.
+
+import { make, say } from "./elements.js";
+import { readOnce } from "./blocks.js";
+import { SUMMARY } from "./cells.js";
+
+/** Whether the page is dark now, by the reader's choice or the system's. */
+export function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+const shown = new Set();
+
+/** Draw the figures on the page again, after light has become dark. */
+export function redrawFigures() {
+  for (const figure of [...shown]) {
+    if (figure.isConnected) figure.draw();
+    else shown.delete(figure);
+  }
+}
+
+/** A chart by its name, or nothing where it was not drawn. */
+export function figure(name) {
+  const chart = SUMMARY.charts?.[name];
+  if (!chart) return null;
+  const picture = make("img", { alt: chart.description, width: chart.width, height: chart.height, decoding: "async" });
+  const element = make("figure", { class: "chart" }, make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": chart.title }, picture), make("figcaption", {}, chart.title, chart.note ? make("span", { class: "note" }, ` ${chart.note}`) : null));
+  element.draw = async () => {
+    const svg = await readOnce(isDark() ? chart.dark : chart.light);
+    picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  };
+  shown.add(element);
+  element.draw();
+  return element;
+}
+
+/** The line below a chart that leads to its numbers. */
+export function numbersBelow() {
+  return make("p", { class: "note" }, say("numbers_below"));
+}

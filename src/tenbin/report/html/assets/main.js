@@ -1,0 +1,111 @@
+// Head, navigation, keys; which view the address names.
+
+import { announce, fill, foreign, make, say } from "./elements.js";
+import { RUNS, SUMMARY } from "./cells.js";
+import { isDark, redrawFigures } from "./figure.js";
+import { overviewView } from "./overview.js";
+import { SamplesView } from "./samples.js";
+import { detailsView } from "./details.js";
+
+const VIEWS = [
+  RUNS.length ? ["overview", overviewView] : null,
+  RUNS.length ? ["samples", null] : null,
+  RUNS.length ? ["details", detailsView] : null,
+].filter(Boolean);
+
+const body = make("main", { id: "view", tabindex: "-1" });
+const tabs = make("nav", { "aria-label": say("views") });
+let samples = null;
+let current = null;
+/** The address this page wrote itself, which it need not follow. */
+let own = null;
+
+function go(address, follow = true) {
+  if (!follow) {
+    own = address;
+    history.replaceState(null, "", address);
+  } else location.hash = address;
+}
+
+function show() {
+  if (own !== null && own === location.hash) return;
+  own = null;
+  const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [view, draw] = VIEWS.find(([one]) => one === name) ?? VIEWS[0];
+  const changed = current !== view;
+  current = view;
+  samples = null;
+  if (view === "samples") {
+    samples = new SamplesView(query ?? "", go);
+    fill(body, make("h1", { class: "off-screen" }, say("view_samples")), samples.element);
+  } else fill(body, make("h1", { class: "off-screen" }, say(`view_${view}`)), ...draw());
+  document.body.dataset.view = view;
+  for (const link of tabs.querySelectorAll("a")) link.toggleAttribute("aria-current", false);
+  tabs.querySelector(`[data-view="${view}"]`)?.setAttribute("aria-current", "page");
+  if (changed) {
+    scrollTo(0, 0);
+    announce(say(`view_${view}`));
+  }
+}
+
+function themeButton() {
+  const button = make("button", { type: "button", class: "quiet theme", title: say("light_dark"), "aria-label": say("light_dark") }, "◐");
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    redrawFigures();
+  });
+  return button;
+}
+
+function helpDialog() {
+  const lines = [["1 – 9", say("key_views")], ["j, k", say("key_next")], ["↑ ↓ PgUp PgDn Home End", say("key_list")], ["/", say("key_search")], ["x", say("reveal")], ["f", say("unfold")], ["d", say("light_dark")], ["?", say("key_help")]];
+  const dialog = make("dialog", { "aria-label": say("keys") }, make("h2", {}, say("keys")), make("dl", { class: "keys" }, lines.map(([key, text]) => make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)))));
+  dialog.append(make("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, say("close")));
+  return dialog;
+}
+
+const help = helpDialog();
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+  if (event.target.closest?.("input, select, textarea, [contenteditable]")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const number = Number(event.key);
+  if (number >= 1 && number <= VIEWS.length) go(`#/${VIEWS[number - 1][0]}`);
+  else if (event.key === "?") help.showModal();
+  else if (event.key === "d") document.querySelector(".theme").click();
+  else samples?.key(event);
+}
+
+function start() {
+  tabs.append(...VIEWS.map(([name]) => make("a", { href: `#/${name}`, "data-view": name }, say(`view_${name}`))));
+  fill(
+    document.getElementById("page"),
+    make("a", { class: "skip", href: "#view", onclick: (event) => { event.preventDefault(); body.focus(); } }, say("skip")),
+    make(
+      "header",
+      { class: "masthead" },
+      SUMMARY.home ? make("a", { class: "brand", href: SUMMARY.home }, brand()) : make("p", { class: "brand" }, brand()),
+      make("p", { class: "title" }, foreign(SUMMARY.title)),
+      make("p", { class: "side" }, themeButton(), make("button", { type: "button", class: "quiet", "aria-label": say("keys"), title: say("keys"), onclick: () => help.showModal() }, "?")),
+      tabs,
+    ),
+    body,
+    make("footer", {}, make("p", {}, say("footer", { version: SUMMARY.tenbin_version ?? "" }))),
+    make("div", { id: "announcements", class: "off-screen", role: "status", "aria-live": "polite" }),
+    help,
+  );
+  addEventListener("hashchange", show);
+  document.addEventListener("keydown", keys);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawFigures);
+  show();
+  document.documentElement.dataset.ready = "true";
+}
+
+function brand() {
+  return [make("span", { lang: "ja", class: "sign" }, "天秤"), " tenbin"];
+}
+
+start();

@@ -1,0 +1,144 @@
+"""Samples → compressed blocks, and for every cell an index that lists and filters without them.
+
+A block is a zlib stream of JSON, small enough to be inflated when somebody scrolls to it. The index
+of a cell holds a line for each document: its id, its state under each metric, the beginnings of
+question and answer. Knows stored rows; does not know where blocks are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tenbin.report.html.sample import Explain, page_sample, snippet, state_of
+
+_SAMPLES_A_BLOCK = 400
+_CHARACTERS_A_BLOCK = 600_000
+_ANSWER = 48
+
+
+class Blocks:
+    """Compressed values, each known by its number."""
+
+    def __init__(self) -> None:
+        self._streams: list[bytes] = []
+
+    def add(self, value: Any) -> int:
+        """Compress a value and give its number."""
+        written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        self._streams.append(zlib.compress(written.encode("utf-8", "surrogatepass"), 6))
+        return len(self._streams) - 1
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._streams[number]
+
+    @property
+    def size(self) -> int:
+        """Compressed bytes in all."""
+        return sum(map(len, self._streams))
+
+
+@dataclass(slots=True)
+class _CellPacker:
+    """Gathers one cell's documents into blocks and index columns."""
+
+    config: Mapping[str, Any]
+    details: Mapping[str, Mapping[str, Any]]
+    blocks: Blocks
+    explain: Explain | None
+    waiting: list[dict[str, Any]] = field(default_factory=list)
+    characters: int = 0
+    written: list[tuple[int, int]] = field(default_factory=list)
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    states: dict[str, list[str]] = field(default_factory=dict)
+    scored_tokens: int = 0
+    generated_tokens: int = 0
+    chances: float = 0.0
+    offered: int = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        sample = page_sample(row, self.config, self.explain)
+        self._note(row, sample)
+        self.waiting.append(sample)
+        self.characters += len(row.get("prompt") or "") + len(row.get("generated") or "")
+        if len(self.waiting) >= _SAMPLES_A_BLOCK or self.characters >= _CHARACTERS_A_BLOCK:
+            self._flush()
+
+    def _note(self, row: Mapping[str, Any], sample: Mapping[str, Any]) -> None:
+        outcomes = row.get("outcomes") or []
+        first = outcomes[0] if outcomes else {}
+        question = sample["parts"][-1][1] if sample.get("parts") else ""
+        line = {
+            "document": row["document"],
+            "question": snippet(question),
+            "answer": snippet(first.get("answer"), _ANSWER) if first.get("answer") else None,
+            "target": snippet(row.get("target"), _ANSWER),
+            "item": row.get("item"),
+        }
+        for name, value in line.items():
+            self.columns.setdefault(name, []).append(value)
+        found = {outcome["metric"]: outcome["value"] for outcome in outcomes}
+        for metric, detail in self.details.items():
+            self.states.setdefault(metric, []).append(state_of(found.get(metric), detail))
+        self.scored_tokens += sum(row.get("token_counts") or ())
+        self.generated_tokens += row.get("generated_tokens") or 0
+        if row.get("choices"):
+            self.chances += 1 / len(row["choices"])
+            self.offered += 1
+
+    def _flush(self) -> None:
+        if self.waiting:
+            self.written.append((self.blocks.add(self.waiting), len(self.waiting)))
+        self.waiting, self.characters = [], 0
+
+    def finish(self) -> dict[str, Any]:
+        self._flush()
+        count = sum(number for _, number in self.written)
+        columns = {
+            name: values
+            for name, values in self.columns.items()
+            if any(value is not None for value in values)
+        }
+        states = {metric: "".join(letters) for metric, letters in self.states.items()}
+        return {
+            "count": count,
+            "index": self.blocks.add({**columns, "states": states}),
+            "blocks": self.written,
+            "scored_tokens": self.scored_tokens,
+            "generated_tokens": self.generated_tokens,
+            "chance": self.chances / self.offered if self.offered == count and count else None,
+        }
+
+
+def pack_samples(
+    document: Mapping[str, Any],
+    samples: Iterable[Mapping[str, Any]],
+    blocks: Blocks,
+    explain: Explain | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Put every document of a run into blocks.
+
+    Args:
+        document: The run's result document.
+        samples: Its rows, in any order.
+        blocks: Where they go.
+        explain: Tells how a generated answer is read.
+
+    Returns:
+        Cell id → number of documents, its index's and its blocks' numbers, and sums over it.
+    """
+    packers: dict[str, _CellPacker] = {}
+    for row in samples:
+        id = row["id"]
+        if id not in packers:
+            config = document.get("configs", {}).get(id, {})
+            details = document.get("details", {}).get(id, {})
+            packers[id] = _CellPacker(config, details, blocks, explain)
+        packers[id].add(row)
+    return {id: packer.finish() for id, packer in packers.items()}

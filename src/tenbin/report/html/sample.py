@@ -1,0 +1,122 @@
+"""One row of samples.parquet as the page shows it: prompt in parts, answer, how it was read.
+
+Tolerant of columns that older runs lack and newer ones add. Knows rows, not pages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Explain = Callable[[Mapping[str, Any], str, str, int], Any]
+"""(filters of the task, generated text, language, choices) → steps of each filter."""
+
+_SNIPPET = 140
+RIGHT, WRONG, PARTLY, FAILED, MEASURED = "r", "w", "p", "f", "n"
+"""A document under one metric: right, wrong, partly right, failed, or only measured."""
+
+
+def state_of(value: float | None, detail: Mapping[str, Any]) -> str:
+    """One letter for what a metric says of a document."""
+    if value is None:
+        return FAILED
+    top = 100.0 if detail.get("unit") == "%" else 1.0
+    if value not in (0.0, top):
+        return PARTLY if 0 < value < top else MEASURED
+    return RIGHT if (value == top) == bool(detail.get("higher_is_better", True)) else WRONG
+
+
+def page_sample(
+    row: Mapping[str, Any], config: Mapping[str, Any], explain: Explain | None
+) -> dict[str, Any]:
+    """Everything the page shows of a document; what is empty is left out."""
+    parts, exact = prompt_parts(row, config)
+    choices = row.get("choices")
+    shown: dict[str, Any] = {
+        "document": row["document"],
+        "group": row.get("group"),
+        "item": row.get("item"),
+        "parts": parts,
+        "exact": exact,
+        "examples": row.get("examples"),
+        "choices": choices,
+        "continuations": _continuations(row),
+        "logprobs": _numbers(row.get("logprobs")),
+        "tokens": row.get("token_counts"),
+        "greedy": row.get("greedy"),
+        "unconditional": _numbers(row.get("unconditional_logprobs")),
+        "generated": row.get("generated"),
+        "finish": row.get("finish"),
+        "generated_tokens": row.get("generated_tokens"),
+        "truncated": row.get("truncated_tokens"),
+        "stop": row.get("stop"),
+        "limit": row.get("max_gen_toks"),
+        "gold": row.get("gold"),
+        "target": row.get("target"),
+        "references": row.get("references"),
+        "dropped": row.get("dropped_examples"),
+        "outcomes": row.get("outcomes"),
+        "readings": _readings(row, config, explain),
+        "failure": _failure(row),
+    }
+    # Empty texts are kept: a model may well have written nothing.
+    return {name: value for name, value in shown.items() if value not in (None, [], 0, False)} | {
+        name: shown[name] for name in ("gold", "exact") if shown[name] is not None
+    }
+
+
+def prompt_parts(
+    row: Mapping[str, Any], config: Mapping[str, Any]
+) -> tuple[list[tuple[str, str]], bool]:
+    """The prompt cut into description, examples and question; and whether the cuts are known.
+
+    Runs that did not keep the places are cut at the last delimiter between examples, which is right
+    unless a question holds that delimiter itself.
+    """
+    text = row.get("prompt") or ""
+    starts = row.get("parts")
+    if starts:
+        bounds = [0, *starts, len(text)]
+        kinds = ["d", *("e" for _ in starts[:-1]), "q"]
+        pieces = [text[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [(k, piece) for k, piece in zip(kinds, pieces, strict=True) if piece], True
+    delimiter = config.get("fewshot_delimiter")
+    if not row.get("examples") or not delimiter or delimiter not in text:
+        return [("q", text)], not row.get("examples")
+    cut = text.rindex(delimiter) + len(delimiter)
+    return [("e", text[:cut]), ("q", text[cut:])], False
+
+
+def snippet(text: str | None, length: int = _SNIPPET) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join((text or "")[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _numbers(values: Sequence[float] | None) -> list[float | str] | None:
+    """Numbers for JSON, which knows no infinity: an impossible choice is the text `-inf`."""
+    if values is None:
+        return None
+    return [value if math.isfinite(value) else str(value) for value in values]
+
+
+def _continuations(row: Mapping[str, Any]) -> list[str] | None:
+    """What was scored, where that is more than the choices themselves."""
+    scored = row.get("continuations")
+    return None if scored == row.get("choices") else scored
+
+
+def _readings(row: Mapping[str, Any], config: Mapping[str, Any], explain: Explain | None) -> Any:
+    filters = config.get("filters")
+    generated = row.get("generated")
+    if explain is None or not filters or generated is None:
+        return None
+    choices: Sequence[str] = row.get("choices") or ()
+    return explain(filters, generated, str(row.get("language")), len(choices) or 4)
+
+
+def _failure(row: Mapping[str, Any]) -> list[str] | None:
+    if row.get("failure_kind") is None:
+        return None
+    return [row["failure_kind"], row.get("failure_message") or ""]

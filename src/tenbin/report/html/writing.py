@@ -1,0 +1,49 @@
+"""A page onto a disk: one file, or for very large runs a file and a folder of blocks beside it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from pathlib import Path
+
+from tenbin.errors import ConfigError
+from tenbin.report.html.page import Page, Place, page_text
+
+LARGEST_FILE = 120_000_000
+"""Compressed bytes above which blocks go into a folder: browsers hold the file in memory."""
+
+
+def write_page(page: Page, path: Path, largest: int = LARGEST_FILE) -> Path | None:
+    """Write a page; it appears whole or not at all.
+
+    Returns:
+        The folder of blocks, where there is one.
+
+    Raises:
+        ConfigError: The place cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if page.blocks.size <= largest:
+            _write(page, Place(), path)
+            return None
+        folder = path.with_name(f"{path.stem}.blocks")
+        folder.mkdir(exist_ok=True)
+        for number in range(len(page.blocks)):
+            text = base64.b64encode(page.blocks[number]).decode()
+            # A page opened from a disk may load scripts, but may not read files.
+            (folder / f"{number}.js").write_text(f'tenbinBlock({number},"{text}")\n')
+        _write(page, Place("folder", folder.name, secrets.token_urlsafe(18)), path)
+        return folder
+    except OSError as error:
+        raise ConfigError(
+            f"the report {path} cannot be written: {error.strerror}", "name another with -o"
+        ) from error
+
+
+def _write(page: Page, place: Place, path: Path) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with partial.open("w", encoding="utf-8") as file:
+        file.writelines(page_text(page, place))
+    partial.replace(path)

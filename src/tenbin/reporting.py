@@ -1,0 +1,105 @@
+"""Stored runs → a report: joins results, the readers of answers, and the page.
+
+Reads what runs have written and computes nothing that changes a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tenbin.metrics import filters
+from tenbin.report.charts.drawing import DARK, LIGHT, Chart, draw_svg, svg_size
+from tenbin.report.charts.scores import score_chart
+from tenbin.report.html.packing import Blocks, pack_samples
+from tenbin.report.html.page import Page
+from tenbin.report.html.summary import honest_details, run_summary
+from tenbin.report.html.wording import messages
+from tenbin.results.folder import StoredRun, read_run
+from tenbin.version import __version__
+
+
+def read_runs(paths: Sequence[str | Path]) -> list[StoredRun]:
+    """Stored runs by their folders or result files."""
+    return [read_run(path) for path in paths]
+
+
+def build_page(
+    runs: Sequence[StoredRun], language: str = "en", title: str | None = None
+) -> Page:
+    """Everything that a report of these runs shows.
+
+    Args:
+        runs: One run, or several to be compared; the first is what others are compared with.
+        language: Of the interface.
+        title: The page's; by default the models' names.
+
+    Raises:
+        ConfigError: The interface does not speak the language.
+        ResultError: Samples cannot be read.
+    """
+    messages(language)
+    blocks = Blocks()
+    summaries = [_run(run, blocks) for run in runs]
+    named = title or " · ".join(dict.fromkeys(one["model"] for one in summaries))
+    summary = {
+        "format": 1,
+        "tenbin_version": __version__,
+        "title": named,
+        "runs": summaries,
+    }
+    charts = draw_charts(summary, language)
+    summary["charts"] = {chart.name: _drawn(chart, blocks) for chart in charts}
+    return Page(f"{named} – tenbin", summary, blocks, language)
+
+
+def draw_charts(summary: Mapping[str, Any], language: str) -> list[Chart]:
+    """The charts that a report's summary gives."""
+    say = messages(language)
+    charts = [score_chart(summary["runs"], say)]
+    return [chart for chart in charts if chart is not None]
+
+
+def _drawn(chart: Chart, blocks: Blocks) -> dict[str, Any]:
+    light = draw_svg(chart, LIGHT)
+    width, height = svg_size(light)
+    return {
+        "title": chart.title,
+        "note": chart.note,
+        "description": chart.description,
+        "width": width,
+        "height": height,
+        "light": blocks.add(light),
+        "dark": blocks.add(draw_svg(chart, DARK)),
+    }
+
+
+def _run(run: StoredRun, blocks: Blocks) -> dict[str, Any]:
+    packed = pack_samples(run.document, run.samples(), blocks, explain_reading)
+    return {
+        **run_summary(run.path.name.removesuffix(".run"), run.document, packed),
+        "details": blocks.add(honest_details(run.document)),
+    }
+
+
+def explain_reading(
+    chains: Mapping[str, Sequence[Mapping[str, Any]]], text: str, language: str, choices: int
+) -> list[dict[str, Any]]:
+    """How each of a task's filters reads a text, step by step."""
+    told = []
+    for name, steps in chains.items():
+        chain = tuple(
+            (str(step["function"]), {k: v for k, v in step.items() if k != "function"})
+            for step in steps
+        )
+        told.append(
+            {
+                "filter": name,
+                "steps": [
+                    {"name": step.name, "text": step.text, "mentions": step.mentions}
+                    for step in filters.explain(chain, text, language, choices)
+                ],
+            }
+        )
+    return told
