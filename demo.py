@@ -22,6 +22,7 @@ COMMAND = [
     "--device", "cpu",
     "--sample_data",
     "--output_path", "demo/result.json",
+    "--report", "demo/report.html",
 ]  # fmt: skip
 
 
@@ -33,6 +34,7 @@ def main() -> int:
     if code == 0:
         took = time.monotonic() - started
         print(f"\nDone in {took:.0f} s. The rows are tenbin's own: no score to quote.")
+        print("Open demo/report.html in a browser: every score, prompt and answer.")
         print("Next: your model on real data, under the template it was tuned for:")
         print("  .venv/bin/tenbin tasks")
         print(

@@ -6,7 +6,6 @@ Reads what runs have written and computes nothing that changes a score.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tenbin.metrics import filters
@@ -16,18 +15,11 @@ from tenbin.report.html.packing import Blocks, pack_samples
 from tenbin.report.html.page import Page
 from tenbin.report.html.summary import honest_details, run_summary
 from tenbin.report.html.wording import messages
-from tenbin.results.folder import StoredRun, read_run
+from tenbin.results.folder import StoredRun
 from tenbin.version import __version__
 
 
-def read_runs(paths: Sequence[str | Path]) -> list[StoredRun]:
-    """Stored runs by their folders or result files."""
-    return [read_run(path) for path in paths]
-
-
-def build_page(
-    runs: Sequence[StoredRun], language: str = "en", title: str | None = None
-) -> Page:
+def build_page(runs: Sequence[StoredRun], language: str = "en", title: str | None = None) -> Page:
     """Everything that a report of these runs shows.
 
     Args:
@@ -49,12 +41,12 @@ def build_page(
         "title": named,
         "runs": summaries,
     }
-    charts = draw_charts(summary, language)
+    charts = choose_charts(summary, language)
     summary["charts"] = {chart.name: _drawn(chart, blocks) for chart in charts}
     return Page(f"{named} – tenbin", summary, blocks, language)
 
 
-def draw_charts(summary: Mapping[str, Any], language: str) -> list[Chart]:
+def choose_charts(summary: Mapping[str, Any], language: str) -> list[Chart]:
     """The charts that a report's summary gives."""
     say = messages(language)
     charts = [score_chart(summary["runs"], say)]

@@ -1,10 +1,12 @@
-"""Every flag of every command. Imports nothing but argparse, so that help is instant."""
+"""Every flag of every command. Imports little but argparse, so that help is instant."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 
+from tenbin.cli.report_arguments import add_report, add_report_flag
 from tenbin.version import __version__
 
 _RUN_EXAMPLES = """examples:
@@ -66,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tenbin {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
+    add_report(partial(_command, commands))
     _add_tasks(commands)
     _add_preview(commands)
     _add_validate(commands)
@@ -109,6 +112,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default=None,
         help="neither read nor write the journal of answers that lets a run go on",
     )
+    add_report_flag(output)
     output.add_argument(
         "--config",
         metavar="FILE",

@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-
-DEFAULT_NAME = "report.html"
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the report, print the summary of each run, and say where everything is."""
-    from tenbin.report.terminal import make_console, print_results
-    from tenbin.reporting import read_runs
+    """Print the summary of each run, write the report, and say where everything is."""
+    from tenbin.report.charts.drawing import import_altair
+    from tenbin.report.html.wording import messages
+    from tenbin.report.terminal import print_results
+    from tenbin.results.folder import read_run
 
-    runs = read_runs(options.runs)
-    console = make_console()
-    for run in runs:
-        print_results(run.document, console)
+    import_altair()
+    messages(options.language)
+    for run in [read_run(path) for path in options.runs]:
+        print_results(run.document)
     write_report(options.runs, Path(options.output), options.language, options.charts)
     return 0
 
 
 def write_report(
-    paths: list[str] | list[Path], output: Path, language: str, charts: str | None
+    runs: Sequence[str | Path], output: Path, language: str = "en", charts: str | None = None
 ) -> None:
-    """Write the page, and say where it is."""
+    """Write the page and the pictures, and say where they are."""
+    from tenbin.report.charts.drawing import write_charts
     from tenbin.report.html.writing import write_page
     from tenbin.report.terminal import make_console
-    from tenbin.reporting import build_page, read_runs
+    from tenbin.reporting import build_page, choose_charts
+    from tenbin.results.folder import read_run
 
     console = make_console()
-    page = build_page(read_runs(paths), language)
+    page = build_page([read_run(path) for path in runs], language)
     folder = write_page(page, output)
     console.print(f"report   {output}", highlight=False, soft_wrap=True)
     if folder is not None:
-        console.print(f"blocks   {folder} (keep it beside the report)", highlight=False)
+        console.print(f"blocks   {folder}: keep it beside the report", highlight=False)
+    if charts is not None:
+        written = write_charts(choose_charts(page.summary, language), Path(charts))
+        console.print(f"charts   {len(written)} files in {charts}", highlight=False, soft_wrap=True)

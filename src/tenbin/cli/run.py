@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from tenbin.config import RunConfig, build_config, check_values, read_run_file
@@ -26,7 +27,12 @@ def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
 
 def execute(options: argparse.Namespace) -> int:
     """Run, print the table, and say where everything is."""
-    config = config_from(options)
+    config = config_from(options, "report")
+    if options.report:
+        # What the report needs must be there before hours of work, not after.
+        from tenbin.report.charts.drawing import import_altair
+
+        import_altair()
 
     from tenbin.report.progress import open_progress
     from tenbin.run import execute as run
@@ -42,4 +48,10 @@ def execute(options: argparse.Namespace) -> int:
         console.print(
             f"samples  {finished.folder.path / 'samples.parquet'}", highlight=False, soft_wrap=True
         )
+        if options.report:
+            from tenbin.cli.report import write_report
+
+            wanted = finished.folder.path / "report.html"
+            output = wanted if options.report is True else Path(options.report)
+            write_report([finished.folder.path], output)
     return 0

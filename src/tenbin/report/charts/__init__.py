@@ -1,4 +1,4 @@
-"""Charts of stored results, through altair and vl-convert: SVG for the page, SVG and PNG for papers.
+"""Charts of stored results, through altair and vl-convert: for the page and for papers.
 
     drawing      a chart's description → pictures in light and dark
     scores       every task's value with its interval

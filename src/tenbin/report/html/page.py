@@ -1,4 +1,4 @@
-"""All parts → one HTML page under a content security policy that lets nothing but our own script run.
+"""All parts → one HTML page, under a policy that lets nothing but our own script run.
 
 The policy names the script and the style by their hashes, forbids every connection, and asks the
 browser to refuse any text that would be parsed as HTML (trusted types). Data travel as JSON and as

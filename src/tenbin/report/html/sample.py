@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 Explain = Callable[[Mapping[str, Any], str, str, int], Any]
@@ -79,7 +80,7 @@ def prompt_parts(
     if starts:
         bounds = [0, *starts, len(text)]
         kinds = ["d", *("e" for _ in starts[:-1]), "q"]
-        pieces = [text[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        pieces = [text[a:b] for a, b in pairwise(bounds)]
         return [(k, piece) for k, piece in zip(kinds, pieces, strict=True) if piece], True
     delimiter = config.get("fewshot_delimiter")
     if not row.get("examples") or not delimiter or delimiter not in text:

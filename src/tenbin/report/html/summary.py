@@ -43,9 +43,7 @@ def run_summary(
             "version": document.get("tenbin_version"),
         },
         "sample_data": bool((document.get("config") or {}).get("sample_data")),
-        "cells": [
-            cell_summary(id, document, packed.get(id)) for id in document.get("configs", {})
-        ],
+        "cells": [cell_summary(id, document, packed.get(id)) for id in document.get("configs", {})],
         "groups": [_group(id, document) for id in document.get("groups", {})],
         "warnings": list(document.get("warnings", ())),
         "command": repeat_command(document.get("config") or {}),

@@ -52,8 +52,7 @@ export function choicesView(sample, language, reveal) {
 export function generatedView(sample, language, reveal) {
   const finish = { stop: say("finish_stop"), end: say("finish_end"), length: say("finish_length") }[sample.finish] ?? sample.finish;
   return [
-    verbatim(sample.generated, language, reveal, say("generated")),
-    sample.generated === "" ? make("p", { class: "note" }, say("empty_answer")) : null,
+    sample.generated === "" ? make("p", { class: "none" }, say("empty_answer")) : verbatim(sample.generated, language, reveal, say("generated")),
     make("p", { class: "note" }, [finish, sample.generated_tokens !== undefined ? say("token_count", { n: sample.generated_tokens }) : null, sample.limit ? say("token_limit", { n: sample.limit }) : null].filter(Boolean).join(" · ")),
     (sample.readings || []).map((reading) => readingView(reading, language, reveal)),
   ];
@@ -68,6 +67,7 @@ function readingView(reading, language, reveal) {
       step.mentions?.length
         ? make("span", { class: "mentions" }, step.mentions.map(([letters, standing]) => make("span", { class: `mention ${standing}` }, foreign(letters), ` ${say(`standing_${standing}`)}`)))
         : null,
+      " ",
       step.text === null ? make("span", { class: "none" }, say("nothing_read")) : verbatim(step.text, language, reveal, say("after_step")),
     ),
   );

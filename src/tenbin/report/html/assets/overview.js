@@ -38,7 +38,9 @@ export function metricName(metric) {
 export function overviewView() {
   const nodes = RUNS.map((run, at) => runHead(run, at));
   const scores = scoreTable();
-  nodes.push(scores.element, figure("scores"));
+  nodes.push(scores.element);
+  const drawn = figure("scores");
+  if (drawn) nodes.push(make("details", { class: "as-figure" }, make("summary", {}, say("as_figure")), drawn));
   if (RUNS.some((run) => run.groups.length)) nodes.push(make("h2", {}, say("groups")), make("p", { class: "note" }, say("groups_note")), groupTable().element);
   return nodes;
 }

@@ -1,0 +1,236 @@
+"""The report in a real browser: views, filters, links, keys, looks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenbin.cli.report import write_report
+from tenbin.results.folder import read_run
+from tests.report.conftest import OpenPage
+from tests.report.made_run import choice_row, choice_run, config, result, write
+
+
+def listed(page: Any) -> int:
+    """How many documents the list says it has."""
+    page.wait_for_function(
+        "() => /^[\\d,]+ of|件中/.test(document.querySelector('.list .note').textContent)"
+    )
+    return int(page.locator(".list .note").inner_text().split(" of ")[0].replace(",", ""))
+
+
+@pytest.mark.parametrize("view", ["overview", "samples", "details"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_opens(report: Path, open_page: OpenPage, view: str, scheme: str) -> None:
+    page = open_page(report, f"#/{view}", color_scheme=scheme)
+    page.wait_for_timeout(300)
+    assert page.locator(f'nav a[data-view="{view}"][aria-current="page"]').count() == 1
+    assert len(page.locator("main").inner_text()) > 300
+    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert (max(map(int, re.findall(r"\d+", ground)[:3])) < 60) == (scheme == "dark")
+
+
+def test_scores_sort_filter_and_copy(report: Path, open_page: OpenPage) -> None:
+    page = open_page(report, "#/overview")
+    rows = page.locator("table.scores").first.locator("tbody tr")
+    assert rows.count() == 22, "the first metric of every task"
+    page.get_by_label("all metrics").check()
+    assert rows.count() == 5 + 2 + 10 * 2 + 10 * 4
+    page.get_by_label("all metrics").uncheck()
+    page.locator("#task-filter").fill("mcq ja")
+    assert rows.count() == 1 and "mlogiqa_mcq_ja" in rows.first.inner_text()
+    page.locator("#task-filter").fill("")
+    page.get_by_role("button", name="n", exact=True).first.click()
+    head = page.locator("table.scores thead").first
+    assert head.locator('th[aria-sort="descending"]').inner_text().startswith("n")
+    copied: list[str] = []
+    page.expose_function("keep", lambda text: copied.append(text))
+    page.evaluate("() => { navigator.clipboard.writeText = async (text) => window.keep(text); }")
+    for name in ("Markdown", "LaTeX", "CSV"):
+        page.get_by_role("button", name=name).first.click()
+    page.wait_for_timeout(200)
+    markdown, latex, table = copied
+    assert markdown.splitlines()[1].startswith("| --- |") and len(markdown.splitlines()) == 24
+    assert "\\begin{tabular}" in latex and "jnli" in latex and "mlogiqa\\_mcq\\_ja" in latex
+    assert len(table.strip().split("\r\n")) == 23
+
+
+def test_states_languages_and_words_filter(report: Path, open_page: OpenPage) -> None:
+    page = open_page(report, "#/samples")
+    everything = listed(page)
+    assert everything == 22 * 6
+    counts = {}
+    for state in ("right", "wrong", "partly", "failed"):
+        page.select_option("#by-state", state)
+        page.wait_for_timeout(150)
+        counts[state] = listed(page)
+    assert sum(counts.values()) == everything and counts["right"] and counts["wrong"]
+    page.select_option("#by-state", "")
+    page.select_option("#by-language", "th")
+    page.wait_for_timeout(150)
+    assert listed(page) == 12
+    page.select_option("#by-language", "ja")
+    page.locator("#text-search").fill("仮説:")
+    page.wait_for_function(
+        "() => document.querySelector('.list .note').textContent.startsWith('6 of')"
+    )
+
+
+def test_a_link_leads_to_one_document(report: Path, open_page: OpenPage) -> None:
+    page = open_page(report, "#/samples?run=1&task=jnli-1.3-0.2&doc=sv03")
+    page.wait_for_selector(".sample h2")
+    assert "sv03" in page.locator(".sample h2").inner_text()
+    assert page.locator('.row[aria-selected="true"] .row-id').inner_text().startswith("sv03")
+    page.locator(".row").nth(1).click()
+    page.wait_for_function(
+        "() => document.querySelector('.sample h2').textContent.includes('sv01')"
+    )
+    assert "doc=sv01" in page.url
+    missing = open_page(report, "#/samples?run=1&task=jnli-1.3-0.2&doc=nowhere")
+    missing.wait_for_selector(".sample .nothing")
+
+
+def test_the_prompt_is_shown_exactly_and_folds(
+    report: Path, scripted_run: Path, open_page: OpenPage
+) -> None:
+    page = open_page(report, "#/samples?run=1&task=jnli-1.3-0.2&doc=sv02")
+    page.wait_for_selector(".sample pre")
+    stored = next(
+        row
+        for row in read_run(scripted_run).samples()
+        if row["id"] == "jnli-1.3-0.2" and row["document"] == "sv02"
+    )
+    assert page.locator(".examples pre").count() == 0, "examples are made when unfolded"
+    page.locator("details.examples summary").click()
+    question = page.locator("details.examples + pre").evaluate("one => one.textContent")
+    parts = page.locator(".parts pre").evaluate_all("all => all.map((one) => one.textContent)")
+    assert len(parts) == 3, "description and two examples"
+    assert "".join([*parts, question]) == stored["prompt"]
+    page.keyboard.press("x")
+    shown = page.locator("details.examples + pre").evaluate("one => one.textContent")
+    assert shown == question.replace("\n", "↵\n").replace(" ", "·")
+
+
+def test_keys_move_through_documents(report: Path, open_page: OpenPage) -> None:
+    page = open_page(report, "#/overview")
+    page.keyboard.press("2")
+    page.wait_for_selector(".sample h2")
+    first = page.locator(".sample h2").inner_text()
+    page.keyboard.press("j")
+    page.wait_for_function(
+        "(old) => document.querySelector('.sample h2').innerText !== old", arg=first
+    )
+    page.keyboard.press("k")
+    page.wait_for_function(
+        "(old) => document.querySelector('.sample h2').innerText === old", arg=first
+    )
+    page.locator(".rows").focus()
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "() => document.querySelector('.row[aria-selected=true]')?.ariaPosInSet === '132'"
+    )
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "text-search"
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.locator("dialog[open]").count() == 1
+
+
+def test_choices_carry_probabilities(tmp_path: Path, open_page: OpenPage) -> None:
+    write_report([choice_run(tmp_path / "run", 40)], tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", "#/samples?run=1&task=made&doc=d000002")
+    page.wait_for_selector("table.choices")
+    rows = page.locator("table.choices tbody tr")
+    # exp(-3), exp(-0.5), exp(-5.5) over their sum.
+    assert [rows.nth(at).locator("td.number").first.inner_text() for at in range(3)] == [
+        "7.5\u202f%",
+        "91.8\u202f%",
+        "0.6\u202f%",
+    ]
+    assert "Gold" in rows.nth(0).inner_text() and "chosen" in rows.nth(1).inner_text()
+    assert "-0.500" in (rows.nth(1).locator(".bar").get_attribute("title") or "")
+    page.goto(page.url.replace("d000002", "d000016"))
+    page.wait_for_selector(".failure")
+    assert "no room for it" in page.locator(".failure").inner_text()
+
+
+def test_what_changed_between_runs(tmp_path: Path, open_page: OpenPage) -> None:
+    first = choice_run(tmp_path / "first", 40)
+    rows = [choice_row("made", at) for at in range(40)]
+    for at in (2, 3):
+        flipped = (
+            choice_row("made", at + 1)["outcomes"] if at == 2 else choice_row("made", 2)["outcomes"]
+        )
+        rows[at] = {**rows[at], "outcomes": flipped}
+    second = write(tmp_path / "second", result({"made": config("made")}, rows), rows)
+    write_report([first, second], tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", "#/samples?run=2&task=made&state=changed")
+    assert listed(page) == 2
+    page.locator(".row").first.click()
+    page.wait_for_selector(".elsewhere a")
+    assert "1 · made" in page.locator(".elsewhere").inner_text()
+
+
+def test_arabic_runs_from_right_to_left(report: Path, open_page: OpenPage) -> None:
+    page = open_page(report, "#/samples?run=1&task=mlogiqa_mcq_ar&doc=s03")
+    page.wait_for_selector(".sample pre")
+    assert page.locator(".sample pre").first.get_attribute("lang") == "ar"
+    # In a line of its own an Arabic text begins at the right edge.
+    starts = page.evaluate(
+        """() => {
+          const block = document.querySelector('.sample pre');
+          block.textContent = 'Choices:\\nأيّ العبارات الآتية صحيحة حتمًا؟';
+          const range = document.createRange();
+          range.setStart(block.firstChild, 9);
+          range.setEnd(block.firstChild, 10);
+          const box = block.getBoundingClientRect();
+          const letter = range.getBoundingClientRect();
+          return [letter.right - box.left, box.width];
+        }"""
+    )
+    assert starts[0] > 0.8 * starts[1]
+
+
+def test_a_phone_shows_list_then_document(report: Path, open_page: OpenPage) -> None:
+    page = open_page(report, "#/overview", viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.goto(page.url.replace("overview", "samples"))
+    page.wait_for_selector(".row")
+    assert not page.locator(".sample").is_visible()
+    page.locator(".row").first.click()
+    page.wait_for_selector(".sample h2")
+    assert page.locator(".sample").is_visible() and not page.locator(".rows").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="← List").click()
+    assert page.locator(".rows").is_visible()
+
+
+def test_the_interface_speaks_japanese(
+    scripted_run: Path, tmp_path: Path, open_page: OpenPage
+) -> None:
+    write_report([scripted_run], tmp_path / "r.html", "ja", str(tmp_path / "figures"))
+    page = open_page(tmp_path / "r.html")
+    assert page.locator("html").get_attribute("lang") == "ja"
+    assert page.locator("nav").inner_text().split() == ["概要", "サンプル", "詳細"]
+    shown = page.locator("#page").inner_text()
+    for view in ("samples", "details"):
+        page.goto(page.url.split("#")[0] + f"#/{view}")
+        page.wait_for_timeout(200)
+        shown += page.locator("#page").inner_text()
+    for word in ("Overview", "Template", "Prompt", "Warnings", "Choices"):
+        assert word not in re.sub(r"Choices:", "", shown)
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".png"}
+
+
+def test_blocks_in_a_folder_open_from_a_disk(tmp_path: Path, open_page: OpenPage) -> None:
+    from tenbin.report.html.writing import write_page
+    from tenbin.reporting import build_page
+
+    page = build_page([read_run(choice_run(tmp_path / "run", 40))])
+    assert write_page(page, tmp_path / "r.html", largest=0) is not None
+    opened = open_page(tmp_path / "r.html", "#/samples?run=1&task=made&doc=d000003")
+    opened.wait_for_selector(".sample h2")
+    assert "質問3は何ですか。" in opened.locator(".sample").inner_text()

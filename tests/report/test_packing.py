@@ -1,0 +1,98 @@
+"""Samples into blocks and indexes: everything comes back, and the index agrees with it."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+import pytest
+
+from tenbin.report.html.packing import Blocks, pack_samples
+from tenbin.report.html.sample import page_sample, prompt_parts, snippet, state_of
+from tests.report.made_run import choice_row, config, result
+
+
+def inflate(blocks: Blocks, number: int) -> object:
+    return json.loads(zlib.decompress(blocks[number]))
+
+
+def test_every_document_comes_back_in_order() -> None:
+    rows = [choice_row(id, at) for at in range(1000) for id in ("one", "two")]
+    document = result({"one": config("one"), "two": config("two")}, rows)
+    blocks = Blocks()
+    packed = pack_samples(document, rows, blocks)
+    assert list(packed) == ["one", "two"]
+    for id, entry in packed.items():
+        mine = [row for row in rows if row["id"] == id]
+        read = [sample for block, _ in entry["blocks"] for sample in inflate(blocks, block)]  # type: ignore[attr-defined]
+        assert [len(inflate(blocks, block)) for block, _ in entry["blocks"]] == [  # type: ignore[arg-type]
+            size for _, size in entry["blocks"]
+        ]
+        assert len(entry["blocks"]) > 2, "several blocks, so that one can be opened alone"
+        assert [sample["document"] for sample in read] == [row["document"] for row in mine]
+        for sample, row in zip(read, mine, strict=True):
+            assert "".join(text for _, text in sample["parts"]) == row["prompt"]
+            assert sample.get("logprobs") == row["logprobs"]
+            assert sample["outcomes"] == row["outcomes"]
+            assert sample["gold"] == 0, "the first choice is not nothing"
+        index = inflate(blocks, entry["index"])
+        assert index["document"] == [row["document"] for row in mine]  # type: ignore[index]
+        values = [row["outcomes"][0]["value"] for row in mine]
+        letters = {None: "f", 0.0: "w", 1.0: "r"}
+        assert index["states"]["acc"] == "".join(letters[value] for value in values)  # type: ignore[index]
+        assert entry["count"] == 1000
+        assert entry["chance"] == pytest.approx(1 / 3)
+        assert entry["scored_tokens"] == 3 * sum(value is not None for value in values)
+
+
+@pytest.mark.parametrize(
+    ("value", "detail", "letter"),
+    [
+        (None, {}, "f"),
+        (1.0, {"higher_is_better": True}, "r"),
+        (0.0, {"higher_is_better": True}, "w"),
+        (1.0, {"higher_is_better": False}, "w"),
+        (0.0, {"higher_is_better": False}, "r"),
+        (0.4, {"higher_is_better": True}, "p"),
+        (100.0, {"higher_is_better": True, "unit": "%"}, "r"),
+        (1.0, {"higher_is_better": True, "unit": "%"}, "p"),
+        (-12.5, {"higher_is_better": False}, "n"),
+        (12.5, {"higher_is_better": False}, "n"),
+    ],
+)
+def test_states(value: float | None, detail: dict[str, object], letter: str) -> None:
+    assert state_of(value, detail) == letter
+
+
+def test_prompts_are_cut_where_the_run_says() -> None:
+    row = choice_row("made", 1)
+    parts, exact = prompt_parts(row, config("made"))
+    assert exact
+    assert [kind for kind, _ in parts] == ["d", "e", "q"]
+    assert parts[0][1] == "説明。\n\n"
+    assert parts[2][1] == "質問1は何ですか。\n答え: "
+
+
+def test_older_runs_are_cut_by_a_guess_and_say_so() -> None:
+    row = {**choice_row("made", 1), "parts": None}
+    parts, exact = prompt_parts(row, config("made"))
+    assert not exact
+    assert parts[-1] == ("q", "質問1は何ですか。\n答え: ")
+    alone = {**row, "examples": [], "prompt": "一つの\n\n質問"}
+    assert prompt_parts(alone, config("made")) == ([("q", "一つの\n\n質問")], True)
+
+
+def test_rows_of_other_versions_are_shown_too() -> None:
+    bare = {"id": "made", "document": "d", "outcomes": [], "surprise": 1}
+    assert page_sample(bare, {}, None) == {"document": "d", "parts": [("q", "")], "exact": True}
+
+
+def test_impossible_choices_keep_their_meaning() -> None:
+    row = choice_row("made", 0, logprobs=[-1.0, float("-inf"), -2.0])
+    assert page_sample(row, {}, None)["logprobs"] == [-1.0, "-inf", -2.0]
+
+
+def test_snippets_stay_on_one_line() -> None:
+    assert snippet("a\n\n b\tc") == "a b c"
+    assert len(snippet("あ" * 500)) == 140 and snippet("あ" * 500).endswith("…")
+    assert snippet(None) == ""
