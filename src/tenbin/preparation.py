@@ -109,6 +109,7 @@ def choose_cells(config: RunConfig) -> list[CellSetup]:
         own = task.default_shots if number is None else int(number)
         for cell in swept_cells(config, task, chosen.template, own):
             setup = CellSetup(cell, task, limit)
+            _check_whole_texts(config, setup, chosen.entry)
             known = setups.setdefault(cell.id, setup)
             if known != setup:
                 raise ConfigError(
@@ -139,6 +140,25 @@ def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[Cell
         cell = replace(setup.cell, mark=f"{setup.cell.mark}@{split}")
         chosen.append(CellSetup(cell, replace(setup.task, split=split), count, selects=True))
     return chosen
+
+
+def _check_whole_texts(config: RunConfig, setup: CellSetup, entry: str) -> None:
+    """A text that is weighed whole has no prompt: refuse what would be put into one."""
+    if setup.task.kind != "roll":
+        return
+    if setup.cell.shots:
+        several = f"give a number for each entry of --tasks, 0 for {entry}"
+        raise ConfigError(
+            f"{setup.cell.id} weighs whole texts and takes no examples, but "
+            f"{setup.cell.shots} were asked for",
+            several if len(config.tasks) > 1 else "leave --num_fewshot out",
+        )
+    for flag in ("apply_chat_template", "system_instruction"):
+        if getattr(config, flag):
+            raise ConfigError(
+                f"{setup.cell.id} weighs whole texts: --{flag} would change nothing",
+                "leave it out, or make a run of its own for this task",
+            )
 
 
 def _per_task(

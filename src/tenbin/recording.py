@@ -46,7 +46,11 @@ def record(
             g.id: group_details(g.rows, g.unweighted, percent_metrics(setups)) for g in groups
         },
         "failures": failure_reasons(judged),
-        "warnings": [*data.notices(), *window_notices(setups, judged)],
+        "warnings": [
+            *data.notices(),
+            *window_notices(setups, judged),
+            *_range_notices(scores),
+        ],
         "config": config.as_dict(),
         "profile": config.way.name,
         "libraries": library_versions(),
@@ -188,6 +192,17 @@ def window_notices(setups: Sequence[CellSetup], judged: Sequence[Judged]) -> lis
                 f"{setup.cell.id}: {cut:,} documents were cut from the left to fit the window"
             )
     return notices
+
+
+def _range_notices(scores: Mapping[Cell, Sequence[ScoreRow]]) -> list[str]:
+    """One line a perplexity that is too large to be a number."""
+    return [
+        f"{cell.id}: {row.metric} is beyond the range of numbers, {row.weight:,.0f} units are too "
+        "few for these texts: char_perplexity and bits_per_byte do not need words"
+        for cell, rows in scores.items()
+        for row in rows
+        if row.value is None and row.n > 0 and row.weight is not None
+    ]
 
 
 def _dropped_notice(cell: Cell, dropped: Sequence[Prompt]) -> str:

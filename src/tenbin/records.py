@@ -165,18 +165,19 @@ class Prompt:
     document: str
     language: str
     group: str | None
+    kind: Kind
     text: str
-    """Everything the model reads before its answer, byte for byte."""
+    """Everything the model reads before its answer, byte for byte; for a roll the text itself."""
     continuations: tuple[str, ...] | None
-    """What is scored after `text`, delimiter included; None for generation."""
+    """What is scored after `text`, delimiter included; None for generation and rolls."""
     choices: tuple[str, ...] | None
     """The continuations without their delimiter: what length normalisation measures."""
     gold: int | None
     """Index of the right choice."""
     references: tuple[str, ...]
     """Accepted answers of a generation task."""
-    target: str
-    """The right answer as an example would show it."""
+    target: str | None
+    """The right answer as an example would show it; None for a roll, which has none."""
     stop: tuple[str, ...]
     max_gen_toks: int
     examples: tuple[str, ...] = ()
@@ -269,13 +270,15 @@ class Outcome:
     document: str
     metric: str
     value: float | None
-    """None when the document failed: never a zero in disguise."""
+    """None when the document failed: never a zero in disguise. For a roll its log-likelihood."""
     answer: str | None = None
     """What was read as the model's answer: a choice's text or an extracted string."""
     predicted: int | None = None
     gold: int | None = None
     """Both as indices, for metrics over a confusion matrix."""
     group: str | None = None
+    weight: float | None = None
+    """What the value is spread over, for metrics of rolls: words, bytes or characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,3 +307,5 @@ class ScoreRow:
     """The smallest difference to another run that would show, on other documents."""
     detectable_paired: float | None = None
     """The same on the same documents."""
+    weight: float | None = None
+    """Words, bytes or characters behind the value, for metrics of rolls."""

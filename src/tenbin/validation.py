@@ -13,9 +13,13 @@ from typing import Literal
 from tenbin.documents import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TenbinError
 from tenbin.metrics.judge import metric_names
+from tenbin.metrics.rolling import count_characters, count_words
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, open_assembly
-from tenbin.prompts.wording import Worded, word
+from tenbin.prompts.wording import Worded, whole_text, word
 from tenbin.records import Document, Task, Template
+
+# In languages that put spaces between words, words with what follows have 5 to 9 characters.
+_LONG_WORD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,9 @@ def validate_task(task: Task, choice: DataChoice) -> Checked:
         findings.append(Finding("error", f"split {task.split}", str(error)))
         return Checked(task, 0, len(task.templates), tuple(findings))
     findings += _check_pool(task, scored, choice)
+    check = _check_texts if task.kind == "roll" else _check_template
     for template in task.templates.values():
-        findings += _check_template(task, template, scored.documents)
+        findings += check(task, template, scored.documents)
     return Checked(task, len(scored.documents), len(task.templates), tuple(findings))
 
 
@@ -106,6 +111,29 @@ def _check_template(
     if stops:
         yield Finding(
             "warning", where, f"answers hold the stop string {stops[0]!r} and would be cut"
+        )
+
+
+def _check_texts(
+    task: Task, template: Template, documents: tuple[Document, ...]
+) -> Iterator[Finding]:
+    """Is there a text in every document, and are there words where words are counted?"""
+    where = f"template {template.name}"
+    try:
+        texts = [whole_text(task, template, document) for document in documents]
+    except TenbinError as error:
+        yield Finding("error", where, str(error))
+        return
+    repeated = len(texts) - len(set(texts))
+    if repeated:
+        yield Finding("warning", where, f"{repeated} documents repeat the text of another")
+    length = sum(map(count_characters, texts)) / sum(map(count_words, texts))
+    if length > _LONG_WORD and "word_perplexity" in {use.metric for use in task.metrics}:
+        yield Finding(
+            "warning",
+            where,
+            f"word_perplexity: a word has {length:.0f} characters, so these texts are not written "
+            "with spaces between words; char_perplexity and bits_per_byte say more",
         )
 
 

@@ -1,8 +1,8 @@
 """The golden prompts: which there are, and how they are written and read.
 
-One file a task version, one line a prompt: every template at 0 and 2 shots, on the first sample
-document. A byte that changes under an unchanged version changes scores silently; the test beside
-this file refuses that.
+One file a task version, one line a prompt: every template at 0 and 2 shots (whole texts take none),
+on the first sample document. A byte that changes under an unchanged version changes scores
+silently; the test beside this file refuses that.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ from typing import Any
 
 from tenbin.config import build_config
 from tenbin.preparation import choose_cells, load_data, prompt_settings, prompts_of
+from tenbin.records import Task
 from tenbin.tasks.registry import load_registry
 
 FOLDER = Path(__file__).parent / "prompts"
-SHOTS = (0, 2)
 PROFILES = (None, "jp-stable")
+
+
+def shots_of(task: Task) -> tuple[int, ...]:
+    """The numbers of examples that a task's golden prompts are rendered with."""
+    return (0,) if task.kind == "roll" else (0, 2)
 
 
 def current() -> dict[str, list[dict[str, Any]]]:
@@ -27,7 +32,10 @@ def current() -> dict[str, list[dict[str, Any]]]:
         name = f"{task.name}-{task.version}"
         profiles = PROFILES if task.language == "ja" and task.group is None else (None,)
         found[name] = [
-            row for profile in profiles for shots in SHOTS for row in _rows(name, shots, profile)
+            row
+            for profile in profiles
+            for shots in shots_of(task)
+            for row in _rows(name, shots, profile)
         ]
     return found
 

@@ -43,6 +43,7 @@ def make_prompt(**changes: Any) -> Prompt:
         "document": "1",
         "language": "en",
         "group": "g",
+        "kind": "generate",
         "text": "?",
         "continuations": None,
         "choices": None,
@@ -57,7 +58,7 @@ def make_prompt(**changes: Any) -> Prompt:
 
 def make_choice_prompt(*choices: str, gold: int = 0) -> Prompt:
     continuations = tuple(f" {choice}" for choice in choices)
-    return make_prompt(choices=choices, continuations=continuations, gold=gold)
+    return make_prompt(kind="choice", choices=choices, continuations=continuations, gold=gold)
 
 
 def make_scores(*logprobs: float, tokens: tuple[int, ...] | None = None) -> Scores:

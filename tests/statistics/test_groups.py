@@ -157,6 +157,8 @@ def test_intervals_of_group_scores_by_bootstrap_cover() -> None:
             features = np.eye(4)[2 * gold + picked]
             like = measured("balanced_acc", outcomes([1], None, [1], [1]))
             names = tuple(str(one) for one in range(items))
-            members.append(Member("f", type(like)(names, names, features, like.score, False)))
+            members.append(
+                Member("f", replace(like, documents=names, clusters=names, features=features))
+            )
         found.append(group_estimates(members, at)[0])
     assert 0.93 <= coverage(found, truth) <= 0.97

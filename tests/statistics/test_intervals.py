@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -195,7 +197,5 @@ def test_intervals_of_clustered_confusion_scores_cover() -> None:
         own = generator.choice(9, p=MODEST.ravel(), size=(clusters, size))
         common = generator.choice(9, p=MODEST.ravel(), size=(clusters, 1))
         pairs = np.where(generator.random(own.shape) < copied, common, own).ravel()
-        found.append(
-            estimate(type(like)(like.documents, like.clusters, eye[pairs], like.score, False), at)
-        )
+        found.append(estimate(replace(like, features=eye[pairs]), at))
     assert holds(coverage(found, truth))

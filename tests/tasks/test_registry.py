@@ -30,6 +30,8 @@ def test_every_published_task_and_template_is_there(registry: Registry) -> None:
         "jnli-1.1": ["0.2", "0.3", "0.4", "0.5", "0.6"],
         "jnli-1.3": ["0.2", "0.3", "0.4", "0.5", "0.6"],
         "marc_ja-1.1": ["0.2", "0.3", "0.4", "0.5", "0.6"],
+        "plain_text_en-1.0": ["default"],
+        "plain_text_ja-1.0": ["default"],
     }
     for language in LANGUAGES:
         templates = ["default", "paper", "native"]

@@ -13,6 +13,7 @@ from tenbin.backends.base import BackendSettings, Tokenizer
 from tenbin.cli.run import config_from
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
+from tenbin.metrics.rolling import count_bytes, count_characters, count_words
 from tenbin.preparation import choose_cells, data_choice, load_data, prompt_settings, prompts_of
 from tenbin.records import Prompt
 from tenbin.report.progress import open_progress
@@ -73,7 +74,9 @@ def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
         "num_fewshot": prompt.cell.shots,
         "examples": list(prompt.examples),
     }
-    if tokenizer is not None:
+    if prompt.kind == "roll":
+        row["lengths"] = _lengths(prompt.text, tokenizer)
+    elif tokenizer is not None:
         found = tokenizer.examine(prompt.text, prompt.continuations, prompt.max_gen_toks)
         row["tokens"] = {
             **asdict(found),
@@ -86,6 +89,20 @@ def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
     return row
 
 
+def _lengths(text: str, tokenizer: Tokenizer | None) -> dict[str, int]:
+    """What a text that is weighed whole is divided by, and how a model would read it."""
+    lengths = {
+        "words": count_words(text),
+        "bytes": count_bytes(text),
+        "characters": count_characters(text),
+    }
+    if tokenizer is None:
+        return lengths
+    tokens = tokenizer.prompt_lengths([text])[0]
+    windows = -(-tokens // tokenizer.max_length)
+    return {**lengths, "tokens": tokens, "windows": windows, "max_length": tokenizer.max_length}
+
+
 def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     from rich.text import Text
 
@@ -96,7 +113,11 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     # The prompt itself is printed raw: what is shown is what the model reads.
     print(prompt.text)
     console.print()
-    if prompt.continuations is None:
+    if prompt.kind == "roll":
+        lengths = _lengths(prompt.text, tokenizer).items()
+        shown = ", ".join(f"{count:,} {name}" for name, count in lengths)
+        console.print(Text(f"weighed whole: {shown}", style="dim"))
+    elif prompt.continuations is None:
         console.print(Text(f"generates, stops at {list(prompt.stop)!r}", style="dim"))
         console.print(Text(f"target     {prompt.target!r}", style="green"))
     else:
@@ -104,7 +125,7 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
             right = position == prompt.gold
             mark = "→" if right else " "
             console.print(Text(f"scored {mark} {continuation!r}", style="green" if right else ""))
-    if tokenizer is not None:
+    if tokenizer is not None and prompt.kind != "roll":
         found = tokenizer.examine(prompt.text, prompt.continuations, prompt.max_gen_toks)
         merged = "merged across the boundary" if found.merged else "clean boundary"
         overflow = f"overflows by {found.overflow}" if found.overflow else "fits"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tenbin.documents.choice import JGLUE_VERSIONS, DataChoice, Progress
-from tenbin.documents.locate import find_files
+from tenbin.documents.locate import find_files, how_to_bring
 from tenbin.documents.pinned import (
     CATALOG,
     PinnedSet,
@@ -109,6 +109,11 @@ def _find_paths(
         return "sample_data", find_files(pinned, splits, SAMPLE_DATA)
     if choice.data_dir is not None:
         return "data_dir", find_files(pinned, splits, choice.data_dir.expanduser())
+    if not splits[0].files:
+        raise DataError(
+            f"{pinned.title} {splits[0].name} is published nowhere, so that nothing can be fetched",
+            f"{how_to_bring(splits[0], Path('<folder>'))}, yours with --data_dir <folder>",
+        )
     from tenbin.documents.cache import fetch_split
 
     return "download", fetch_split(pinned, splits, choice, progress)
@@ -142,7 +147,7 @@ def _row_notices(
     pinned: PinnedSet, split: Split, count: int, contents: Sequence[FileRows]
 ) -> list[str]:
     notices = []
-    if count != split.rows:
+    if split.rows is not None and count != split.rows:
         notices.append(
             f"{pinned.name} {split.name} has {count:,} rows, the published file {split.rows:,}"
         )
@@ -161,6 +166,6 @@ def _data_file(content: FileRows, source: str, split: Split) -> DataFile:
         sha256=content.sha256,
         rows=len(content.rows),
         source=source,
-        version=None if source == "sample_data" else split.version,
+        version=None if source == "sample_data" or not split.files else split.version,
         verified=content.blob in split.blobs,
     )

@@ -42,8 +42,16 @@ def find_files(pinned: PinnedSet, splits: tuple[Split, ...], folder: Path) -> tu
 
 def own_place(split: Split, folder: Path) -> Path:
     """Return the path to name when telling a user what to put where."""
-    suffix = PurePosixPath(split.files[0].path).suffix
+    suffix = PurePosixPath(split.files[0].path).suffix if split.files else ".jsonl"
     return folder / split.folder / f"{split.name}{suffix}"
+
+
+def how_to_bring(split: Split, folder: Path) -> str:
+    """Say where rows of a set go that nobody publishes."""
+    places = " or ".join(
+        str(place) for place in (own_place(split, folder), *map(folder.joinpath, split.local))
+    )
+    return f"put your own at {places}; the shipped samples are read with --sample_data"
 
 
 def _patterns(split: Split) -> Iterator[str]:
@@ -52,7 +60,7 @@ def _patterns(split: Split) -> Iterator[str]:
     if len(split.files) > 1:
         yield from _below_clone(split, f"{PurePosixPath(split.files[0].path).parent}/*.json")
     else:
-        for path in (split.files[0].path, *split.otherwise, *split.local):
+        for path in (*(file.path for file in split.files), *split.otherwise, *split.local):
             yield from _below_clone(split, path)
 
 
@@ -61,7 +69,8 @@ def _below_clone(split: Split, path: str) -> Iterator[str]:
     clone = split.repository.rpartition("/")[2]
     for shown in (path, path.removeprefix("datasets/")):
         yield shown
-        yield f"{clone}/{shown}"
+        if clone:
+            yield f"{clone}/{shown}"
         if not path.startswith("datasets/"):
             return
 
@@ -69,6 +78,8 @@ def _below_clone(split: Split, path: str) -> Iterator[str]:
 def _how_to_provide(pinned: PinnedSet, split: Split, folder: Path) -> str:
     if pinned.withdrawn:
         return f"{pinned.withdrawn}: put your copy at {own_place(split, folder)}"
+    if not split.files:
+        return how_to_bring(split, folder)
     return (
         "put the file at one of these places, or leave out --data_dir to download it, "
         "or try tenbin on made-up rows with --sample_data"

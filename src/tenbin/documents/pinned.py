@@ -32,8 +32,9 @@ class Split:
 
     name: str
     version: str
-    rows: int
+    rows: int | None
     files: tuple[PublishedFile, ...]
+    """None where nothing is published: the rows are the user's own, or the shipped samples."""
     otherwise: tuple[str, ...]
     """Paths to try when the first file is gone; only for splits of one file."""
     local: tuple[str, ...]
@@ -41,7 +42,7 @@ class Split:
     folder: str
     """Where it lies below a data folder."""
     host: str
-    """`github` or `hub`."""
+    """`github`, `hub`, or `none` where nothing is published."""
     repository: str
     revision: str
 
@@ -136,7 +137,12 @@ def fill_config(split: Split, config: str | None) -> Split:
     if config is None:
         return split
     files = tuple(replace(file, path=file.path.replace("{config}", config)) for file in split.files)
-    return replace(split, files=files, folder=split.folder.replace("{config}", config))
+    return replace(
+        split,
+        files=files,
+        folder=split.folder.replace("{config}", config),
+        local=tuple(pattern.replace("{config}", config) for pattern in split.local),
+    )
 
 
 def describe_dataset(dataset: Dataset | str) -> DatasetDescription:
@@ -146,7 +152,7 @@ def describe_dataset(dataset: Dataset | str) -> DatasetDescription:
     if pinned is None or (isinstance(dataset, Dataset) and not dataset.pinned):
         return DatasetDescription(name, title=name, licence="", source=name, sizes={})
     sizes = {
-        version: {split.name: split.rows for split in splits.values()}
+        version: {split.name: split.rows for split in splits.values() if split.rows is not None}
         for version, splits in pinned.versions.items()
     }
     return DatasetDescription(
@@ -185,12 +191,12 @@ def _split(
     return Split(
         name=name,
         version=version,
-        rows=details["rows"],
-        files=tuple(PublishedFile(path, blob) for path, blob in details["files"].items()),
+        rows=details.get("rows"),
+        files=tuple(PublishedFile(path, blob) for path, blob in details.get("files", {}).items()),
         otherwise=tuple(details.get("otherwise", ())),
         local=tuple(details.get("local", ())),
         folder=folder.replace("{version}", version),
         host=source["host"],
-        repository=source["repository"],
-        revision=source["revision"],
+        repository=source.get("repository", ""),
+        revision=source.get("revision", ""),
     )

@@ -1,4 +1,4 @@
-"""Files to rows: JSON lines, JSON, SQuAD's nesting, parquet and CSV, plain or gzipped.
+"""Files to rows: JSON lines, JSON, SQuAD's nesting, parquet, CSV and texts, plain or gzipped.
 
 It knows file formats and where in a file each row stands. It knows no data set: what a row must
 hold is for `schemas` to say.
@@ -39,13 +39,16 @@ def git_blob_id(content: bytes) -> str:
     return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
 
 
-def read_file(path: Path, *, field: str | None = None, delimiter: str = ",") -> FileRows:
+def read_file(
+    path: Path, *, field: str | None = None, delimiter: str = ",", by_line: bool = False
+) -> FileRows:
     """Read all rows of a file, its format told by its name.
 
     Args:
         path: The file.
         field: For JSON, the key under which the rows stand.
         delimiter: For CSV, what separates the columns.
+        by_line: For `.txt`, whether each line is a document of its own, or the file is one.
 
     Raises:
         DataError: The file cannot be read; the message names the file and the line.
@@ -54,13 +57,15 @@ def read_file(path: Path, *, field: str | None = None, delimiter: str = ",") -> 
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    rows = list(_read_rows(path, content, field, delimiter))
+    rows = list(_read_rows(path, content, field, delimiter, by_line))
     if not rows:
         raise DataError(f"{path} holds no rows", "it may be the rest of a broken copy: replace it")
     return FileRows(path, rows, hashlib.sha256(content).hexdigest(), git_blob_id(content))
 
 
-def _read_rows(path: Path, content: bytes, field: str | None, delimiter: str) -> Iterator[Row]:
+def _read_rows(
+    path: Path, content: bytes, field: str | None, delimiter: str, by_line: bool
+) -> Iterator[Row]:
     name = path.name.lower()
     if name.endswith(".parquet"):
         return parquet_rows(path, content)
@@ -72,6 +77,8 @@ def _read_rows(path: Path, content: bytes, field: str | None, delimiter: str) ->
         return csv_rows(path, text, "\t" if name.endswith(".tsv") else delimiter)
     if name.endswith(".json"):
         return _json_rows(path, text, field)
+    if name.endswith(".txt"):
+        return _text_rows(path, text, by_line)
     return _line_rows(path, text)
 
 
@@ -93,6 +100,16 @@ def _decode(path: Path, content: bytes) -> str:
             f"{path}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x})",
             "save the file as UTF-8",
         ) from error
+
+
+def _text_rows(path: Path, text: str, by_line: bool) -> Iterator[Row]:
+    """Texts as they stand; what holds white space alone is no document."""
+    if by_line:
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield Row({"text": line.removesuffix("\r")}, f"{path}, line {number}")
+    elif text.strip():
+        yield Row({"id": path.name, "text": text}, str(path))
 
 
 def _line_rows(path: Path, text: str) -> Iterator[Row]:

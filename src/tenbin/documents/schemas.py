@@ -106,6 +106,12 @@ def mlogiqa_document(row: Row, number: int) -> Document:
     return Document(identifier, fields, identifier, row.origin)
 
 
+def text_document(row: Row, number: int) -> Document:
+    """Read a text that is weighed whole."""
+    fields = {"text": take_text(row, "text")}
+    return Document(take_identifier(row, "id", number), fields, None, row.origin)
+
+
 def _take_answers(row: Row) -> dict[str, list[Any]]:
     accepted = "an object with `text`: at least one text that is not empty"
     answers = take(row, "answers", accepted)
@@ -140,4 +146,5 @@ SCHEMAS: Mapping[str, Callable[[Row, int], Document]] = {
     "marc_ja": marc_ja_document,
     "squad": squad_document,
     "mlogiqa": mlogiqa_document,
+    "text": text_document,
 }

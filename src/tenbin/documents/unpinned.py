@@ -17,8 +17,9 @@ from tenbin.documents.rows import Row
 from tenbin.errors import DataError
 from tenbin.records import DataFile, Dataset, Document
 
-FORMATS = ("json", "parquet", "csv")
-SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet", ".csv", ".tsv")
+FORMATS = ("json", "parquet", "csv", "text")
+SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet", ".csv", ".tsv", ".txt")
+TEXT_UNITS = ("line", "document")
 ID_FIELDS = ("id", "idx", "q_id")
 Loaded = tuple[list[Document], list[DataFile], list[str]]
 
@@ -44,11 +45,24 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
         paths = _folder_files(dataset, split, bases)
     if not paths:
         return _read_hub(dataset, split, choice)
-    options = {key: dataset.options[key] for key in ("field",) if key in dataset.options}
+    field = dataset.options.get("field")
     delimiter = dataset.options.get("delimiter", dataset.options.get("sep", ","))
-    contents = [read_file(path, delimiter=delimiter, **options) for path in paths]
+    by_line = _text_unit(dataset) == "line"
+    contents = [
+        read_file(path, field=field, delimiter=delimiter, by_line=by_line) for path in paths
+    ]
     rows = [row for content in contents for row in content.rows]
     return make_documents(rows), [_data_file(content) for content in contents], notices
+
+
+def _text_unit(dataset: Dataset) -> str:
+    """What a document of a `.txt` file is, as the datasets library names it."""
+    unit = dataset.options.get("sample_by", TEXT_UNITS[0])
+    if unit not in TEXT_UNITS:
+        raise DataError(
+            f"`sample_by: {unit}` is not known", f"sample_by is {' or '.join(TEXT_UNITS)}"
+        )
+    return str(unit)
 
 
 def make_documents(rows: Sequence[Row]) -> list[Document]:

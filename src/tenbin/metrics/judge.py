@@ -9,11 +9,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tenbin.errors import TaskError
-from tenbin.metrics import choice, filters
+from tenbin.metrics import choice, filters, rolling
 from tenbin.metrics.japanese import japanese_exact_match, japanese_f1
 from tenbin.metrics.registry import Metric, find_metric
 from tenbin.metrics.text import exact_match, format_failure
-from tenbin.records import Failure, MetricUse, Outcome, Prompt, Response, Scores, Task, Text
+from tenbin.records import (
+    Failure,
+    MetricUse,
+    Outcome,
+    Prompt,
+    Response,
+    Rolled,
+    Scores,
+    Task,
+    Text,
+)
 
 _CHOOSERS: Mapping[str, Callable[[Prompt, Scores], int]] = {
     "acc": choice.acc,
@@ -79,6 +89,8 @@ def judge(
         return [_judge_choice(use, prompt, response, unconditional) for use in task.metrics]
     if task.kind == "generate" and isinstance(response, Text):
         return _judge_text(task, prompt, response)
+    if task.kind == "roll" and isinstance(response, Rolled):
+        return [_judge_rolled(use, prompt, response) for use in task.metrics]
     raise TaskError(f"{task.name}: a {task.kind} task cannot be judged by {response!r}")
 
 
@@ -110,6 +122,17 @@ def _judge_choice(
         predicted=predicted,
         gold=prompt.gold,
         group=prompt.group,
+    )
+
+
+def _judge_rolled(use: MetricUse, prompt: Prompt, rolled: Rolled) -> Outcome:
+    return Outcome(
+        cell=prompt.cell,
+        document=prompt.document,
+        metric=use.name,
+        value=rolled.logprob,
+        group=prompt.group,
+        weight=float(rolling.UNITS[use.metric](prompt.text)),
     )
 
 

@@ -12,7 +12,9 @@ from typing import Literal
 from tenbin.errors import TaskError
 from tenbin.records import Kind
 
-Aggregation = Literal["mean", "balanced_acc", "mcc", "macro_f1"]
+Aggregation = Literal[
+    "mean", "balanced_acc", "mcc", "macro_f1", "weighted_perplexity", "bits_per_byte"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,10 @@ class Metric:
     """Whether values run from 0 to 100 instead of 0 to 1."""
 
     @property
-    def top(self) -> float:
-        """The highest value that a document can have."""
+    def top(self) -> float | None:
+        """The highest value that a document can have; None where there is no such bound."""
+        if self.kind == "roll":
+            return None
         return 100.0 if self.percent else 1.0
 
 
@@ -47,6 +51,10 @@ def _generate(
     name: str, description: str, higher_is_better: bool = True, percent: bool = False
 ) -> Metric:
     return Metric(name, "generate", "mean", higher_is_better, False, description, percent)
+
+
+def _roll(name: str, description: str, aggregation: Aggregation = "weighted_perplexity") -> Metric:
+    return Metric(name, "roll", aggregation, False, False, description)
 
 
 _ALL = (
@@ -64,6 +72,10 @@ _ALL = (
     _generate("japanese_f1", "bag-of-words F1 with a reference, in percent", True, True),
     _generate("exact_match", "share of answers equal to a reference"),
     _generate("format_failure", "share of answers from which nothing could be read", False),
+    _roll("word_perplexity", "perplexity per word, as divided by white space"),
+    _roll("byte_perplexity", "perplexity per UTF-8 byte"),
+    _roll("bits_per_byte", "bits needed for one UTF-8 byte", "bits_per_byte"),
+    _roll("char_perplexity", "perplexity per character, for scripts without spaces too"),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}

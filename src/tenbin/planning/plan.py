@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tenbin.records import Generate, Prompt, Request, Score
+from tenbin.records import Generate, Prompt, Request, Roll, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,7 @@ class Plan:
     def add(self, prompts: Iterable[Prompt], unconditional: bool) -> None:
         """Plan prompts; with `unconditional`, also ask for their choices without the prompt."""
         for prompt in prompts:
-            if prompt.continuations is None:
-                request: Request = generate_request(prompt.text, prompt.stop, prompt.max_gen_toks)
-            else:
-                request = score_request(prompt.text, prompt.continuations)
+            request = _request(prompt)
             self.requests.setdefault(request.key, request)
             bare_key = None
             if unconditional and prompt.continuations is not None:
@@ -45,6 +42,19 @@ class Plan:
                 self.requests.setdefault(bare.key, bare)
                 bare_key = bare.key
             self.planned.append(Planned(prompt, request.key, bare_key))
+
+
+def _request(prompt: Prompt) -> Request:
+    if prompt.kind == "roll":
+        return roll_request(prompt.text)
+    if prompt.continuations is None:
+        return generate_request(prompt.text, prompt.stop, prompt.max_gen_toks)
+    return score_request(prompt.text, prompt.continuations)
+
+
+def roll_request(text: str) -> Roll:
+    """A Roll with its key."""
+    return Roll(content_key("roll", text), text)
 
 
 def score_request(prompt: str, continuations: tuple[str, ...]) -> Score:

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from tenbin.errors import ConfigError
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, open_assembly
 from tenbin.prompts.fewshot import open_draw
-from tenbin.prompts.wording import Worded, word
+from tenbin.prompts.wording import Worded, whole_text, word
 from tenbin.records import Cell, Document, Prompt, Task
 
 
@@ -102,6 +102,8 @@ def build_prompts(
         settings: The user's choices.
         tokenizer: Measures windows and formats chats; None leaves every prompt whole.
     """
+    if task.kind == "roll":
+        return _whole_texts(task, cell, documents, limit, settings)
     if settings.apply_chat_template and tokenizer is None:
         raise ConfigError(
             "--apply_chat_template needs the model's tokenizer", "name one with --tokenizer"
@@ -129,6 +131,36 @@ def build_prompts(
         _fit(drafts, caps, assembly, tokenizer)
     return [
         _finish(task, cell, draft, cap, assembly) for draft, cap in zip(drafts, caps, strict=True)
+    ]
+
+
+def _whole_texts(
+    task: Task,
+    cell: Cell,
+    documents: Sequence[Document],
+    limit: float | None,
+    settings: PromptSettings,
+) -> list[Prompt]:
+    """Texts as they are: no examples, no chat, and no window, since a backend rolls over it."""
+    draw = open_draw(task, (), 0, cell.seed, settings.fewshot, settings.running_draw)
+    template = task.templates[cell.template]
+    return [
+        Prompt(
+            cell=cell,
+            document=document.id,
+            language=task.language,
+            group=document.group,
+            kind="roll",
+            text=whole_text(task, template, document),
+            continuations=None,
+            choices=None,
+            gold=None,
+            references=(),
+            target=None,
+            stop=(),
+            max_gen_toks=0,
+        )
+        for document in limited(draw.order(documents), limit)
     ]
 
 
@@ -195,6 +227,7 @@ def _finish(task: Task, cell: Cell, draft: _Draft, cap: int, assembly: Assembly)
         document=draft.document.id,
         language=task.language,
         group=draft.document.group,
+        kind=task.kind,
         text=draft.text,
         continuations=continuations,
         choices=question.choices,

@@ -1,4 +1,7 @@
-"""One document under one template: its question, its choices and its right answer as text."""
+"""One document under one template: its question, its choices and its right answer as text.
+
+A document that is weighed whole has none of these: there the template gives one text.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.errors import DataError, TaskError
-from tenbin.prompts.environment import render
+from tenbin.prompts.environment import names_used, render
 from tenbin.records import Document, Task, Template
 
 
@@ -35,11 +38,37 @@ def word(task: Task, template: Template, document: Document, system_prompt: str)
     try:
         return _word(task, template, document, fields)
     except TaskError as error:
-        raise TaskError(
-            f"{task.name} {task.version}, template {template.name}, {document.origin}: "
-            f"{error.message}",
-            error.hint,
-        ) from error
+        raise _located(task, template, document, error) from error
+
+
+def whole_text(task: Task, template: Template, document: Document) -> str:
+    """The text that a rolling task weighs, byte for byte.
+
+    Raises:
+        TaskError: When the template does not fit the document's fields.
+        DataError: When there is no text.
+    """
+    source = str(template.target)
+    try:
+        if source not in document.fields and not names_used(source):
+            raise TaskError(
+                f"doc_to_target names no field: {source!r} is the same text for every document",
+                f"fields: {', '.join(map(str, document.fields))}",
+            )
+        text = _value(source, document.fields)
+    except TaskError as error:
+        raise _located(task, template, document, error) from error
+    if not isinstance(text, str) or not text.strip():
+        raise DataError(
+            f"{document.origin}: there is no text to weigh: doc_to_target gives {text!r}",
+            "leave out rows without text: they have neither words nor bytes to divide by",
+        )
+    return text
+
+
+def _located(task: Task, template: Template, document: Document, error: TaskError) -> TaskError:
+    where = f"{task.name} {task.version}, template {template.name}, {document.origin}"
+    return TaskError(f"{where}: {error.message}", error.hint)
 
 
 def _word(task: Task, template: Template, document: Document, fields: Mapping[str, Any]) -> Worded:

@@ -13,6 +13,8 @@ from rich.text import Text
 
 _WIDE = 0.05
 """Half an interval, as a share of the scale, from which a score says little and is told so."""
+_HUGE = 1e6
+"""From here on a number is written with its power of ten."""
 
 
 def print_results(document: Mapping[str, Any], console: Console | None = None) -> None:
@@ -68,8 +70,8 @@ def _print_precision(document: Mapping[str, Any], console: Console) -> None:
 
 
 def _half_width(detail: Mapping[str, Any]) -> float | None:
-    """Half the interval as a share of the scale; None without one."""
-    if detail.get("low") is None or detail.get("high") is None:
+    """Half the interval as a share of the scale; None without one of the two."""
+    if "weight" in detail or detail.get("low") is None or detail.get("high") is None:
         return None
     return float(detail["high"] - detail["low"]) / (200 if detail["unit"] == "%" else 2)
 
@@ -228,12 +230,12 @@ def _unweighted(detail: Mapping[str, Any]) -> tuple[str, str, str]:
 def _written(
     value: float | None, stderr: float | None, low: float | None, high: float | None, unit: str
 ) -> tuple[str, str, str]:
-    # Percentages need two decimals to say what fractions say with four.
-    digits = 2 if unit else 4
+    # Percentages need two decimals to say what fractions say with four; perplexities know no end.
+    form = ".2f" if unit else ".4e" if value is not None and value >= _HUGE else ".4f"
     return (
-        "–" if value is None else f"{value:.{digits}f}{unit}",
-        "–" if stderr is None else f"{stderr:.{digits}f}{unit}",
-        "–" if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]",
+        "–" if value is None else f"{value:{form}}{unit}",
+        "–" if stderr is None else f"{stderr:{form}}{unit}",
+        "–" if low is None or high is None else f"[{low:{form}}, {high:{form}}]",
     )
 
 

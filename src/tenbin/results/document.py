@@ -55,6 +55,7 @@ def score_details(rows: Sequence[ScoreRow], percent: frozenset[str]) -> dict[str
             "detectable": {"unpaired": row.detectable_unpaired, "paired": row.detectable_paired},
             "higher_is_better": row.higher_is_better,
             "unit": "%" if row.metric in percent else "",
+            **({} if row.weight is None else {"weight": row.weight}),
         }
         for row in rows
     }

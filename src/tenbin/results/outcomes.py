@@ -24,6 +24,7 @@ def outcomes_of(samples: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], l
                     outcome["predicted"],
                     sample["gold"],
                     sample["group"],
+                    outcome.get("weight"),
                 )
             )
     return found

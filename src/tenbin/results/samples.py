@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.errors import ResultError
-from tenbin.records import Failure, Outcome, Prompt, Response, Scores, Text
+from tenbin.records import Failure, Outcome, Prompt, Response, Rolled, Scores, Text
 
 # Rows a group of the file: small enough to be read on demand, large enough to compress.
 _ROWS_A_GROUP = 5_000
@@ -21,6 +21,7 @@ def sample_row(
 ) -> dict[str, Any]:
     """One document as plain values, ready for a table."""
     scores = response if isinstance(response, Scores) else None
+    logprobs, token_counts = _weighed(response)
     text = response if isinstance(response, Text) else None
     failure = next((r for r in (response, bare) if isinstance(r, Failure)), None)
     cell = prompt.cell
@@ -37,8 +38,8 @@ def sample_row(
         "prompt": prompt.text,
         "continuations": _listed(prompt.continuations),
         "choices": _listed(prompt.choices),
-        "logprobs": _listed(scores.logprobs if scores else None),
-        "token_counts": _listed(scores.token_counts if scores else None),
+        "logprobs": logprobs,
+        "token_counts": token_counts,
         "greedy": _listed(scores.greedy if scores else None),
         "unconditional_logprobs": _listed(bare.logprobs if isinstance(bare, Scores) else None),
         "generated": text.text if text else None,
@@ -46,7 +47,7 @@ def sample_row(
         "generated_tokens": text.token_count if text else None,
         "truncated_tokens": getattr(response, "truncated", 0),
         "stop": list(prompt.stop),
-        "max_gen_toks": prompt.max_gen_toks if prompt.continuations is None else None,
+        "max_gen_toks": prompt.max_gen_toks if prompt.kind == "generate" else None,
         "gold": prompt.gold,
         "target": prompt.target,
         "references": list(prompt.references),
@@ -59,12 +60,22 @@ def sample_row(
                 "value": outcome.value,
                 "answer": outcome.answer,
                 "predicted": outcome.predicted,
+                "weight": outcome.weight,
             }
             for outcome in outcomes
         ],
         "failure_kind": failure.kind if failure else None,
         "failure_message": failure.message if failure else None,
     }
+
+
+def _weighed(response: Response) -> tuple[list[float] | None, list[int] | None]:
+    """Log-likelihoods and token counts: one a continuation, or one for a whole text."""
+    if isinstance(response, Scores):
+        return list(response.logprobs), list(response.token_counts)
+    if isinstance(response, Rolled):
+        return [response.logprob], [response.token_count]
+    return None, None
 
 
 def _listed(values: Sequence[Any] | None) -> list[Any] | None:
@@ -75,7 +86,15 @@ def _schema() -> Any:
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
-    outcome = pa.struct([("metric", text), ("value", real), ("answer", text), ("predicted", whole)])
+    outcome = pa.struct(
+        [
+            ("metric", text),
+            ("value", real),
+            ("answer", text),
+            ("predicted", whole),
+            ("weight", real),
+        ]
+    )
     columns: list[tuple[str, Any]] = [
         *((name, text) for name in ("id", "task", "version", "template", "language")),
         ("shots", whole),

@@ -22,6 +22,8 @@ LEVEL = 0.95
 
 _AT_ONCE = 20_000_000
 """Numbers held at once while drawing."""
+_LARGEST = 1e100
+"""Scores beyond this have no error: its cubes would leave the range of a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Bootstrap:
 def bootstrap(resampling: Resampling, seed: int, resamples: int = RESAMPLES) -> Bootstrap | None:
     """Standard error and 95 % interval; None where a stratum has one cluster only.
 
+    There is none either for scores beyond all measure, as of a perplexity whose unit is wrong.
+
     The interval is the bias-corrected and accelerated one (BCa). Its level is widened as a t
     interval is wider than a normal one, since resamples vary by (G-1)/G too little.
     """
@@ -70,6 +74,8 @@ def bootstrap(resampling: Resampling, seed: int, resamples: int = RESAMPLES) -> 
         return None
     value = float(resampling.score(resampling.rows.sum(axis=0)))
     scores = resampled_scores(resampling, seed, resamples)
+    if float(abs(scores).max()) > _LARGEST:
+        return None
     stderr = float(scores.std(ddof=1))
     if float(scores.max() - scores.min()) < 1e-12:
         return Bootstrap(0.0, None, None)

@@ -6,12 +6,12 @@ Knows outcomes and aggregations; does not know tasks, models or how an outcome c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenbin.records import Outcome, ScoreRow
 from tenbin.statistics.groups import Member, group_estimates
 from tenbin.statistics.intervals import Estimate, estimate
-from tenbin.statistics.measured import measured
+from tenbin.statistics.measured import RATIOS, measured
 from tenbin.statistics.power import detectable
 
 
@@ -41,8 +41,12 @@ def summarise(
     Raises:
         ResultError: The aggregation is unknown, or needs classes that the outcomes do not have.
     """
-    found = estimate(measured(aggregation, outcomes), seed, top)
-    return score_row(id, name, found, len(outcomes) - found.n, higher_is_better)
+    documents = measured(aggregation, outcomes)
+    found = estimate(documents, seed, top)
+    row = score_row(id, name, found, len(outcomes) - found.n, higher_is_better)
+    if aggregation in RATIOS and found.n:
+        return replace(row, weight=float(documents.features[:, 1].sum()))
+    return row
 
 
 @dataclass(frozen=True, slots=True)

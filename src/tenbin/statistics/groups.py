@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tenbin.statistics.bootstrap import Resampling, bootstrap
-from tenbin.statistics.intervals import Estimate, mean_estimate, within
+from tenbin.statistics.intervals import Estimate, bootstrap_estimate, mean_estimate, within
 from tenbin.statistics.measured import Measured
 
 if TYPE_CHECKING:
@@ -160,6 +160,4 @@ def _resampled(
     value = float(score(rows.sum(axis=0)))
     n = sum(len(member.measured.documents) for member in members)
     drawn = bootstrap(Resampling(rows, score, joined.strata), seed)
-    if drawn is None:
-        return Estimate(value, None, None, None, n, len(rows), "bca")
-    return Estimate(value, drawn.stderr, drawn.low, drawn.high, n, len(rows), "bca")
+    return bootstrap_estimate(value, drawn, n, len(rows))

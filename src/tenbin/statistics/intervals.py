@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tenbin.statistics.bootstrap import LEVEL, Resampling, bootstrap
+from tenbin.statistics.bootstrap import LEVEL, Bootstrap, Resampling, bootstrap
 from tenbin.statistics.measured import Measured
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Estimate:
     """One number and how sure it is."""
 
     value: float | None
-    """None when nothing was scored."""
+    """None when nothing was scored, or where the score is beyond the range of a float."""
     stderr: float | None
     """None when there are fewer than two clusters."""
     low: float | None
@@ -60,15 +60,21 @@ def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimat
         if n == 0:
             return Estimate(None, None, None, None, 0, 0, "bca")
         drawn = bootstrap(Resampling(rows, found.score), seed)
-        if drawn is None:
-            return Estimate(found.value, None, None, None, n, clusters, "bca")
-        return Estimate(found.value, drawn.stderr, drawn.low, drawn.high, n, clusters, "bca")
+        return bootstrap_estimate(found.value, drawn, n, clusters)
     if n == 0:
         return Estimate(None, None, None, None, 0, 0, "t" if top is None else "wilson")
     value = found.value
     influence = (rows[:, 0] - value * rows[:, 1]) / n
     bounded = within(found.values, top)
     return mean_estimate(value, [influence], n, top if bounded else None)
+
+
+def bootstrap_estimate(value: float, drawn: Bootstrap | None, n: int, clusters: int) -> Estimate:
+    """A score with what resampling says of it."""
+    known = value if math.isfinite(value) else None
+    if drawn is None or known is None:
+        return Estimate(known, None, None, None, n, clusters, "bca")
+    return Estimate(known, drawn.stderr, drawn.low, drawn.high, n, clusters, "bca")
 
 
 def within(values: Array, top: float | None) -> bool:

@@ -1,9 +1,10 @@
 """One metric of one cell as arrays: what every estimator of this stage works on.
 
 All of our scores are functions of sums over documents: a mean is the sum of values over their
-number, a confusion-matrix score is a function of the counted pairs. So each document becomes a row
-of features, and a score of any part, resample or fold of the documents is `score(sum of rows)`. A
-thousand resamples are one matrix product. Knows outcomes; does not know what they came from.
+number, a confusion-matrix score is a function of the counted pairs, a perplexity one of summed
+log-likelihoods and lengths. So each document becomes a row of features, and a score of any part,
+resample or fold of the documents is `score(sum of rows)`. A thousand resamples are one matrix
+product. Knows outcomes; does not know what they came from.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ResultError
 from tenbin.records import Outcome
-from tenbin.statistics import confusion
+from tenbin.statistics import confusion, perplexity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +30,13 @@ _CONFUSION: dict[str, Callable[[Any], Any]] = {
     "macro_f1": confusion.macro_f1,
 }
 
-AGGREGATIONS = ("mean", *_CONFUSION)
+RATIOS: dict[str, Callable[[Array], Array]] = {
+    "weighted_perplexity": perplexity.weighted_perplexity,
+    "bits_per_byte": perplexity.bits_per_byte,
+}
+"""Aggregations of whole texts, whose documents weigh as much as they are long."""
+
+AGGREGATIONS = ("mean", *_CONFUSION, *RATIOS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class Measured:
     """From sums of features, shape (..., features), to scores, shape (...)."""
     linear: bool
     """Whether the score is a mean over documents, so that errors follow analytically."""
+    own: Callable[[Array], Array]
+    """From rows of features to what each document scores by itself."""
 
     @property
     def value(self) -> float:
@@ -53,8 +62,8 @@ class Measured:
 
     @property
     def values(self) -> Array:
-        """What each document scores by itself: its value, or right and wrong as 1 and 0."""
-        return self.features[:, 0] if self.linear else _own_values(self.features)
+        """What each document scores by itself: its value, its perplexity, or right as 1."""
+        return self.own(self.features)
 
     def cluster_sums(self) -> Array:
         """Clusters × features, in the order in which clusters first occur."""
@@ -89,7 +98,10 @@ def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
     clusters = tuple(o.group if o.group is not None else f"\0{o.document}" for o in scored)
     if aggregation == "mean":
         features = np.array([[float(o.value or 0.0), 1.0] for o in scored]).reshape(-1, 2)
-        return Measured(documents, clusters, features, _mean, True)
+        return Measured(documents, clusters, features, _mean, True, _mean)
+    if aggregation in RATIOS:
+        ratio = RATIOS[aggregation]
+        return Measured(documents, clusters, _weighed(scored), ratio, False, ratio)
     if aggregation not in _CONFUSION:
         raise ResultError(f"unknown aggregation {aggregation!r}")
     gold, predicted = _classes(scored)
@@ -102,7 +114,7 @@ def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
         result: Array = matrix_score(sums.reshape(*sums.shape[:-1], size, size))
         return result
 
-    return Measured(documents, clusters, features, score, False)
+    return Measured(documents, clusters, features, score, False, _right)
 
 
 def number_clusters(clusters: Sequence[str]) -> list[int]:
@@ -119,10 +131,22 @@ def _mean(sums: Array) -> Array:
     return result
 
 
-def _own_values(features: Array) -> Array:
+def _right(features: Array) -> Array:
     size = round(features.shape[1] ** 0.5)
     right: Array = features[:, :: size + 1].sum(axis=1)
     return right
+
+
+def _weighed(scored: Sequence[Outcome]) -> Array:
+    import numpy as np
+
+    rows = [(-o.value, o.weight) for o in scored if o.value is not None and o.weight]
+    if len(rows) < len(scored):
+        raise ResultError(
+            f"{scored[0].cell.id}: a document of {scored[0].metric} has no length",
+            "metrics of whole texts need the length of each in words, bytes or characters",
+        )
+    return np.array(rows, dtype=np.float64).reshape(-1, 2)
 
 
 def _classes(scored: Sequence[Outcome]) -> tuple[list[int], list[int]]:

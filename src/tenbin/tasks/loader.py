@@ -35,10 +35,18 @@ from tenbin.tasks.schema import (
 _KINDS: Mapping[str, Kind] = {
     "multiple_choice": "choice",
     "generate_until": "generate",
+    "loglikelihood_rolling": "roll",
+}
+_METRICS: Mapping[Kind, tuple[str, ...]] = {
+    "choice": ("acc", "acc_norm"),
+    "generate": ("exact_match",),
+    # lm-eval's three count words by spaces; where there are none a character is the better unit.
+    "roll": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
 }
 # lm-eval's defaults, so that its files mean here what they mean there.
 _DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
 _MAX_GEN_TOKS = 256
+_WHOLE_TEXT = "loglikelihood_rolling weighs the text of doc_to_target with nothing before it"
 _PYTHON = "lm-eval runs Python here; write it in Jinja, or prepare the rows beforehand"
 _REFUSED = dict.fromkeys(("process_docs", "process_results", "custom_dataset", "class"), _PYTHON)
 
@@ -95,6 +103,8 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
     by_language = file.languages.get(language, OverrideBlock())
     layers: list[OverrideBlock] = [by_language, by_version, file]
     kind = _KINDS[file.output_type]
+    if kind == "roll":
+        _refuse_prompt_keys(file, layers)
     templates = {template.name: template for template in _templates(layers, kind, profile)}
     default = file.default_template or next(iter(templates))
     if default not in templates:
@@ -109,10 +119,10 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
         kind=kind,
         dataset=_dataset(file, language),
         split=_scored_split(file),
-        fewshot=_fewshot(file, layers),
+        fewshot=FewshotPlan(None) if kind == "roll" else _fewshot(file, layers),
         templates=templates,
         default_template=default,
-        metrics=_metrics(file, kind),
+        metrics=_metrics(layers, kind),
         filters=tuple(
             FilterUse(f.name, tuple((s.function, dict(s.model_extra or {})) for s in f.filter))
             for f in file.filter_list
@@ -148,6 +158,8 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
     text = _first(wording, "doc_to_text")
     target = _first(wording, "doc_to_target")
     choices = _first(wording, "doc_to_choice")
+    if kind == "roll":
+        text = _only_target(name, wording, text)
     if text is None:
         raise TaskError(f"template {name!r} has no doc_to_text")
     if target is None:
@@ -172,6 +184,30 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         meant_for=_first([b for b in wording if isinstance(b, TemplateBlock)], "meant_for") or "",
         **delimiters,
     )
+
+
+def _refuse_prompt_keys(file: TaskFile, layers: list[OverrideBlock]) -> None:
+    given = {
+        "num_fewshot": file.num_fewshot,
+        "fewshot_split": file.fewshot_split,
+        "fewshot_config": _first(layers, "fewshot_config"),
+        "filter_list": file.filter_list,
+        "references": file.references,
+    }
+    for key, value in given.items():
+        if value:
+            raise TaskError(f"{key}: {_WHOLE_TEXT}", "leave it out")
+
+
+def _only_target(name: str, wording: list[WordingBlock], text: str | None) -> str:
+    """A whole text has no prompt: what would stand in one is refused, not ignored."""
+    for key in ("doc_to_text", "description", "doc_to_choice", "example_target"):
+        if _first(wording, key):
+            raise TaskError(
+                f"template {name!r}: {key}: {_WHOLE_TEXT}",
+                "leave it out, or put it into doc_to_target, where it is weighed with the text",
+            )
+    return text or ""
 
 
 def _dataset(file: TaskFile, language: str) -> Dataset:
@@ -201,11 +237,11 @@ def _fewshot(file: TaskFile, layers: list[OverrideBlock]) -> FewshotPlan:
     return FewshotPlan(config.split or split, config.sampler, config.label)
 
 
-def _metrics(file: TaskFile, kind: Kind) -> tuple[MetricUse, ...]:
-    if not file.metric_list:
-        defaults = {"choice": ("acc", "acc_norm"), "generate": ("exact_match",)}
-        return tuple(MetricUse(name, name) for name in defaults[kind])
+def _metrics(layers: list[OverrideBlock], kind: Kind) -> tuple[MetricUse, ...]:
+    given = _first(layers, "metric_list")
+    if not given:
+        return tuple(MetricUse(name, name) for name in _METRICS[kind])
     return tuple(
         MetricUse(block.metric, block.name or block.metric, dict(block.model_extra or {}))
-        for block in file.metric_list
+        for block in given
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-OutputType = Literal["multiple_choice", "generate_until"]
+OutputType = Literal["multiple_choice", "generate_until", "loglikelihood_rolling"]
 
 
 class Block(BaseModel):
@@ -68,7 +68,10 @@ class MetricBlock(BaseModel):
 
     metric: str
     name: str | None = None
-    aggregation: Literal["mean", "balanced_acc", "mcc", "macro_f1"] | None = None
+    aggregation: (
+        Literal["mean", "balanced_acc", "mcc", "macro_f1", "weighted_perplexity", "bits_per_byte"]
+        | None
+    ) = None
     """As lm-eval writes it; a metric's own aggregation is what is used."""
     higher_is_better: bool | None = None
 
@@ -94,6 +97,7 @@ class OverrideBlock(WordingBlock):
     templates: dict[str, TemplateBlock] = Field(default_factory=dict)
     labels: list[str] | None = None
     fewshot_config: FewshotBlock | None = None
+    metric_list: list[MetricBlock] | None = None
     variants: dict[str, WordingBlock] | None = None
 
 
@@ -117,7 +121,6 @@ class TaskFile(OverrideBlock):
     test_split: str | None = None
     fewshot_split: str | None = None
     references: str | None = None
-    metric_list: list[MetricBlock] = Field(default_factory=list)
     filter_list: list[FilterBlock] = Field(default_factory=list)
     num_fewshot: int | None = None
     repeats: Literal[1] = 1

@@ -1,0 +1,44 @@
+"""Scores of whole texts: how well a model predicts them, per unit of length.
+
+Every function takes sums of shape (..., 2), the negative log-likelihood of the texts in nats and
+their length in some unit, and gives an array of shape (...): the longer a text, the more it counts.
+Knows nothing of documents or units.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+def weighted_perplexity(sums: Array) -> Array:
+    """Between how many equally likely units the model hesitates; infinite beyond a float's range.
+
+    That happens where the unit is wrong: a Japanese page without a space is one word.
+    """
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        perplexity: Array = np.exp(_nats(sums))
+    return perplexity
+
+
+def bits_per_byte(sums: Array) -> Array:
+    """How many bits a byte of the texts would take, were the model used to compress them."""
+    bits: Array = _nats(sums) / math.log(2)
+    return bits
+
+
+def _nats(sums: Array) -> Array:
+    import numpy as np
+
+    # Where there is no length there is no text, and nothing to be told of it.
+    length = sums[..., 1]
+    nats: Array = np.divide(sums[..., 0], length, out=np.zeros_like(length), where=length != 0)
+    return nats
