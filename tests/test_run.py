@@ -314,3 +314,20 @@ def test_unwritable_output_is_found_first(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(ConfigError, match="cannot be written"):
         evaluate(output_path=str(tmp_path / "taken" / "runs"))
+
+
+def test_task_files_of_one_format_read_each_their_own_rows(tmp_path: Path) -> None:
+    tasks = []
+    for name, label in (("first", 0), ("second", 1)):
+        rows = tmp_path / f"{name}.jsonl"
+        rows.write_text(json.dumps({"q": name, "c": ["x", "y"], "label": label}), encoding="utf-8")
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(
+            f"task: {name}\ndataset_path: json\noutput_type: multiple_choice\n"
+            f"dataset_kwargs: {{data_files: {{test: {rows}}}}}\ntest_split: test\n"
+            "doc_to_text: q\ndoc_to_choice: c\ndoc_to_target: label\n",
+            encoding="utf-8",
+        )
+        tasks.append(str(path))
+    run = evaluate(tasks=tasks, num_fewshot=0, sample_data=False)
+    assert [(s["prompt"], s["gold"]) for s in run.samples] == [("first", 0), ("second", 1)]

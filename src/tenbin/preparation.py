@@ -48,11 +48,12 @@ class Data:
     choice: DataChoice
     progress: Progress | None = None
     """Told how downloads go on."""
-    _sets: dict[tuple[str, str | None, str], DocumentSet] = field(default_factory=dict)
+    _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
 
     def load(self, dataset: Dataset, split: str) -> DocumentSet:
         """The documents of a split."""
-        key = (dataset.name, dataset.config, split)
+        # The whole data set: two that are both called `json` differ in their files alone.
+        key = (repr(dataset), split)
         if key not in self._sets:
             self._sets[key] = load_documents(dataset, split, self.choice, self.progress)
         return self._sets[key]
