@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tenbin.records import Cell, Outcome, Prompt, Scores
+from tenbin.records import Cell, Outcome, Prompt, Rolled, Scores
 from tenbin.results.outcomes import outcomes_of
 from tenbin.results.samples import read_samples, sample_row, write_samples
 
 
 def test_outcomes_survive_the_samples_file(tmp_path: Path) -> None:
     cell = Cell("jnli", "1.1", "0.2", 3, 1235, "@3shot@seed1235")
-    prompt = Prompt(
-        cell, "d1", "ja", "p", "Q:", (" a", " b"), ("a", "b"), 1, (), "b", (), 16, ("e1",)
-    )
+    answers = ((" a", " b"), ("a", "b"), 1, (), "b", (), 16, ("e1",))
+    prompt = Prompt(cell, "d1", "ja", "p", "choice", "Q:", *answers)
     outcome = Outcome(cell, "d1", "acc", 1.0, "b", 1, 1, "p")
     row = sample_row(prompt, Scores((-2.0, -1.0), (1, 1), (False, True)), None, (outcome,))
     write_samples(tmp_path / "samples.parquet", [row])
     found = outcomes_of(read_samples(tmp_path / "samples.parquet"))
     assert found == {("jnli-1.1-0.2@3shot@seed1235", "acc"): [outcome]}
+
+
+def test_outcomes_of_whole_texts_keep_their_length(tmp_path: Path) -> None:
+    cell = Cell("pages", "1.0", "default", 0, 1234)
+    prompt = Prompt(cell, "d1", "en", None, "roll", "a b", None, None, None, (), None, (), 0)
+    outcome = Outcome(cell, "d1", "word_perplexity", -7.5, weight=2.0)
+    row = sample_row(prompt, Rolled(-7.5, 3), None, (outcome,))
+    assert (row["logprobs"], row["token_counts"]) == ([-7.5], [3])
+    write_samples(tmp_path / "samples.parquet", [row])
+    found = outcomes_of(read_samples(tmp_path / "samples.parquet"))
+    assert found == {("pages", "word_perplexity"): [outcome]}
