@@ -4,11 +4,17 @@ import { announce, fill, foreign, make, say } from "./elements.js";
 import { RUNS, SUMMARY } from "./cells.js";
 import { isDark, redrawFigures } from "./figure.js";
 import { overviewView } from "./overview.js";
+import { templatesView } from "./templates.js";
+import { languagesView } from "./languages.js";
+import { compareView } from "./compare.js";
 import { SamplesView } from "./samples.js";
 import { detailsView } from "./details.js";
 
 const VIEWS = [
   RUNS.length ? ["overview", overviewView] : null,
+  SUMMARY.sweeps?.some(Boolean) ? ["templates", templatesView] : null,
+  SUMMARY.consistency?.some(Boolean) ? ["languages", languagesView] : null,
+  SUMMARY.comparison ? ["compare", compareView] : null,
   RUNS.length ? ["samples", null] : null,
   RUNS.length ? ["details", detailsView] : null,
 ].filter(Boolean);

@@ -1,0 +1,131 @@
+"""Parallel tasks: scores by language, agreement of languages, positions taken.
+
+Reads a consistency document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tenbin.report.charts.drawing import Chart, Palette, values
+
+
+def language_charts(
+    document: Mapping[str, Any], number: int, say: Mapping[str, str]
+) -> list[Chart]:
+    """The charts of every set of a consistency document."""
+    charts = []
+    for id, found in (document.get("sets") or {}).items():
+        made = [
+            _scores(f"languages-{number}-{id}", found, say),
+            _agreement(f"agreement-{number}-{id}", found, say),
+            _positions(f"positions-{number}-{id}", found, say),
+        ]
+        charts += [chart for chart in made if chart is not None]
+    return charts
+
+
+def _described(say: Mapping[str, str], key: str) -> tuple[str, str]:
+    return say[key], say["chart_in_tables"].format(title=say[key].rstrip("."))
+
+
+def _scores(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
+    rows = [
+        {"language": language, **{key: row["accuracy"][key] for key in ("value", "low", "high")}}
+        for language, row in found["answers"].items()
+        if row["accuracy"] and row["accuracy"]["value"] is not None
+    ]
+    if not rows:
+        return None
+
+    def build(altair: Any, palette: Palette) -> Any:
+        base = altair.Chart(values(altair, rows)).encode(
+            x=altair.X("language:N", sort="-y", title=None, axis=altair.Axis(labelAngle=0))
+        )
+        scale = altair.Scale(domain=[0, 1])
+        lines = base.mark_rule(
+            strokeWidth=6, opacity=0.35, strokeCap="round", color=palette.accent
+        ).encode(y=altair.Y("low:Q", scale=scale), y2="high:Q")
+        dots = base.mark_point(size=70, filled=True, opacity=1, color=palette.accent).encode(
+            y=altair.Y("value:Q", title=say["chart_languages_axis"], axis=altair.Axis(format=".0%"))
+        )
+        return (lines + dots).properties(width=altair.Step(48), height=220)
+
+    return Chart(name, *_described(say, "chart_languages"), build)
+
+
+def _agreement(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
+    rows = []
+    for pair in found["pairs"]:
+        share = (pair["agreement"] or {}).get("value")
+        if share is not None:
+            first, second = pair["languages"]
+            rows += [
+                {"one": one, "two": two, "share": share, "shown": f"{100 * share:.0f}"}
+                for one, two in ((first, second), (second, first))
+            ]
+    if not rows:
+        return None
+    order = list(found["languages"])
+
+    def build(altair: Any, palette: Palette) -> Any:
+        base = altair.Chart(values(altair, rows)).encode(
+            x=altair.X(
+                "one:N", sort=order, title=None, axis=altair.Axis(orient="top", labelAngle=0)
+            ),
+            y=altair.Y("two:N", sort=order, title=None),
+        )
+        tone = altair.condition(
+            "datum.share > 0.55", altair.value(palette.paper), altair.value(palette.ink)
+        )
+        cells = base.mark_rect(stroke=palette.paper, strokeWidth=2).encode(
+            color=altair.Color(
+                "share:Q",
+                scale=altair.Scale(domain=[0, 1], range=list(palette.heat)),
+                legend=None,
+            )
+        )
+        texts = base.mark_text().encode(text="shown:N", color=tone)
+        return (cells + texts).properties(width=altair.Step(40), height=altair.Step(32))
+
+    return Chart(name, *_described(say, "chart_agreement"), build)
+
+
+def _positions(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
+    rows = []
+    for language, row in (found.get("positions") or {}).items():
+        golds = sum(row["gold"]) or 1
+        for at, taken in enumerate(row["chosen"]):
+            rows.append(
+                {
+                    "language": language,
+                    "choice": chr(65 + at) if at < 26 else str(at + 1),
+                    "share": taken / row["n"],
+                    "gold": row["gold"][at] / golds if at < len(row["gold"]) else 0.0,
+                }
+            )
+    if not rows:
+        return None
+    order = list(found["languages"])
+
+    def build(altair: Any, palette: Palette) -> Any:
+        base = altair.Chart(values(altair, rows)).encode(
+            x=altair.X("choice:N", title=None, axis=altair.Axis(labelAngle=0))
+        )
+        bars = base.mark_bar(color=palette.accent, opacity=0.75, width=14).encode(
+            y=altair.Y(
+                "share:Q",
+                title=say["chart_positions_axis"],
+                scale=altair.Scale(domain=[0, 1]),
+                axis=altair.Axis(format=".0%", tickCount=3),
+            )
+        )
+        golds = base.mark_tick(color=palette.other, thickness=2, width=18).encode(y="gold:Q")
+        return (
+            (bars + golds)
+            .properties(width=altair.Step(20), height=90)
+            .facet(facet=altair.Facet("language:N", sort=order, title=None), columns=5, spacing=16)
+        )
+
+    return Chart(name, *_described(say, "chart_positions"), build)

@@ -1,0 +1,85 @@
+// A sweep: every template of every task, what choosing among them is worth.
+
+import { foreign, make, say } from "./elements.js";
+import { bare, percent, probability, score, span } from "./numbers.js";
+import { RUNS, SUMMARY, runName } from "./cells.js";
+import { Table } from "./table.js";
+import { figure } from "./figure.js";
+import { metricName, samplesLink, whisker } from "./overview.js";
+
+/** An option's name: its template, and its shots where options differ in them. */
+function optionName(option) {
+  return option.ids.some((id) => id.split("@").slice(1).join("@").includes("shot")) ? `${option.template}, ${say("shots_of", { n: option.shots })}` : String(option.template);
+}
+
+export function templatesView() {
+  return SUMMARY.sweeps.flatMap((sweep, run) =>
+    sweep
+      ? [
+          RUNS.length > 1 ? make("h2", {}, `${run + 1} `, foreign(runName(run))) : null,
+          make("p", {}, say("templates_note")),
+          sweep.tasks.length > 1 ? heatTable(sweep) : null,
+          figure(`templates-${run + 1}`),
+          ...sweep.tasks.map((task) => taskPart(task, run)),
+        ]
+      : [],
+  );
+}
+
+/** Task × template; the darker, the higher on the task's own scale. */
+function heatTable(sweep) {
+  const names = [...new Set(sweep.tasks.flatMap((task) => task.options.map(optionName)))];
+  const rows = sweep.tasks.map((task) => {
+    const byName = new Map(task.options.map((option, at) => [optionName(option), at]));
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, foreign(task.task), make("span", { class: "version" }, ` ${task.version}`)),
+      names.map((name) => {
+        const at = byName.get(name);
+        if (at === undefined) return make("td", { class: "none" }, "–");
+        const option = task.options[at];
+        const cell = make("td", { class: [at === task.best ? "best" : "", at === task.choice?.option ? "taken" : ""].join(" "), title: span(option.low, option.high, task.unit) }, bare(option.value, task.unit), make("span", { class: "interval" }, ` ${span(option.low, option.high, task.unit)}`));
+        const share = task.spread.range > 0 ? (option.value - task.spread.lowest) / task.spread.range : 0.5;
+        cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round(28 * (task.higher_is_better ? share : 1 - share))}%, transparent)`;
+        return cell;
+      }),
+      make("td", {}, bare(task.spread.range, task.unit)),
+    );
+  });
+  return make(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": say("heat_caption") },
+    make("table", { class: "heat" }, make("caption", {}, say("heat_caption")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("task")), names.map((name) => make("th", { scope: "col", class: "number" }, foreign(name))), make("th", { scope: "col", class: "number" }, say("spread")))), make("tbody", {}, rows)),
+    make("p", { class: "note" }, say("heat_note")),
+  );
+}
+
+function taskPart(task, run) {
+  const behind = new Map((task.differences || []).map((entry) => [entry.option, entry]));
+  const rows = task.options.map((option, at) => ({ option, at, entry: behind.get(at), metric: { ...option, name: task.metric, unit: task.unit, up: task.higher_is_better } }));
+  const table = new Table(`${task.task} ${task.version}`, [
+    { label: say("template"), value: (row) => optionName(row.option), show: (row) => make("span", {}, make("a", { href: samplesLink(run, row.option.ids[0]) }, foreign(optionName(row.option))), row.at === task.choice?.option ? make("span", { class: "badge" }, say("taken")) : null), plain: (row) => optionName(row.option) },
+    { label: say("shots"), number: true, value: (row) => row.option.shots, show: (row) => String(row.option.shots), plain: (row) => row.option.shots },
+    { label: say("value"), number: true, class: "value", value: (row) => row.option.value, show: (row) => score(row.option.value, task.unit), plain: (row) => bare(row.option.value, task.unit) },
+    { label: "", class: "plot", show: (row) => whisker(row.metric) },
+    { label: say("interval"), number: true, class: "interval", value: (row) => row.option.low, show: (row) => span(row.option.low, row.option.high, task.unit), plain: (row) => span(row.option.low, row.option.high, task.unit) },
+    { label: say("best_ahead"), number: true, value: (row) => (row.entry ? Math.abs(row.entry.difference) : null), show: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)), plain: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)) },
+    { label: say("p_holm"), number: true, value: (row) => row.entry?.p_holm ?? null, show: (row) => (row.entry ? probability(row.entry.p_holm) : ""), plain: (row) => (row.entry ? probability(row.entry.p_holm) : "") },
+    { label: say("failed"), number: true, value: (row) => row.option.failed, show: (row) => String(row.option.failed ?? 0), plain: (row) => row.option.failed },
+  ], rows, { class: "scores", hideCaption: true });
+  return make("section", {}, make("h2", {}, foreign(task.task), make("span", { class: "version" }, ` ${task.version} · `), metricName({ name: task.metric, up: task.higher_is_better })), table.element, conclusions(task));
+}
+
+function conclusions(task) {
+  const unit = task.unit;
+  const lines = [];
+  if (task.options.length > 1) lines.push(say("spread_line", { low: score(task.spread.lowest, unit), high: score(task.spread.highest, unit), deviation: bare(task.spread.deviation, unit) }));
+  if (task.choice) {
+    lines.push(say("choice_line", { name: optionName(task.options[task.choice.option]), on: task.choice.on }));
+    lines.push(say("honest_line", { honest: score(task.choice.honest.value, unit), interval: span(task.choice.honest.low, task.choice.honest.high, unit), naive: score(task.choice.naive, unit), optimism: bare(task.choice.optimism, unit) }));
+  }
+  for (const option of task.options) if (option.draws) lines.push(say("draws_line", { name: optionName(option), n: option.draws.length, low: score(option.draws_spread.lowest, unit), high: score(option.draws_spread.highest, unit) }));
+  if (task.variance?.variance > 0) lines.push(say("variance_line", { prompt: percent(task.variance.prompt), examples: percent(task.variance.examples), items: percent(task.variance.items) }));
+  return make("ul", { class: "conclusions" }, lines.map((line) => make("li", {}, foreign(line))));
+}
