@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,7 +45,17 @@ class Answers:
     from_journal: int
 
 
-def ask(plan: Plan, backend: Backend, journal: Journal | None, listener: Listener) -> Answers:
+Noted = Callable[[str, Response], None]
+"""Told each answer with its key, known or new."""
+
+
+def ask(
+    plan: Plan,
+    backend: Backend,
+    journal: Journal | None,
+    listener: Listener,
+    noted: Noted | None = None,
+) -> Answers:
     """Answer every request of the plan exactly once.
 
     Raises:
@@ -59,8 +69,11 @@ def ask(plan: Plan, backend: Backend, journal: Journal | None, listener: Listene
         )
     open_requests = [r for key, r in plan.requests.items() if key not in known]
     responses = dict(known)
+    if noted is not None:
+        for key, response in known.items():
+            noted(key, response)
     if open_requests:
-        _ask_open(open_requests, backend, journal, listener, responses)
+        _ask_open(open_requests, backend, journal, listener, responses, noted)
     return Answers(responses, len(known))
 
 
@@ -70,6 +83,7 @@ def _ask_open(
     journal: Journal | None,
     listener: Listener,
     responses: dict[str, Response],
+    noted: Noted | None,
 ) -> None:
     waiting = {request.key: work_of(request) for request in requests}
     listener.start(len(waiting), sum(waiting.values()))
@@ -81,6 +95,8 @@ def _ask_open(
             responses[key] = response
             if journal is not None:
                 journal.write(key, response)
+            if noted is not None:
+                noted(key, response)
             listener.advance(waiting.pop(key))
     finally:
         listener.finish()

@@ -32,6 +32,7 @@ from tenbin.preparation import (
 from tenbin.recording import record, run_file
 from tenbin.records import Cell, ScoreRow
 from tenbin.results.folder import RunFolder, choose_folder, write_run
+from tenbin.results.progress import clear_progress
 from tenbin.results.samples import sample_row
 from tenbin.scoring import (
     GroupScore,
@@ -40,6 +41,7 @@ from tenbin.scoring import (
     summarise_cells,
     summarise_groups,
 )
+from tenbin.watching import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +97,15 @@ def execute_cells(
         listener.message(notice)
     folder = None
     if write:
-        model = str(config.model_args.get("pretrained", config.model))
-        folder = choose_folder(config.output_path, model, stamp.strftime("%Y%m%d-%H%M%S"))
+        moment = stamp.strftime("%Y%m%d-%H%M%S")
+        folder = choose_folder(config.output_path, _model_name(config), moment)
     opened = (
         backend if backend is not None else open_backend(backend_settings(config, listener.message))
     )
     try:
         plan = _plan(config, setups, data, opened)
-        answers = _ask(config, plan, opened, listener)
+        watch = Watch(folder.path, _model_name(config), setups, plan) if folder else None
+        answers = _ask(config, plan, opened, listener, watch)
         description = dict(opened.describe())
     finally:
         if backend is None:
@@ -125,6 +128,7 @@ def execute_cells(
     )
     if folder is not None:
         write_run(folder, document, finished.samples(), run_file(config))
+        clear_progress(folder.path)
     return finished
 
 
@@ -157,11 +161,21 @@ def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: B
     return plan
 
 
-def _ask(config: RunConfig, plan: Plan, backend: Backend, listener: Listener) -> Answers:
-    if config.no_cache:
-        return ask(plan, backend, None, listener)
-    journal = Journal(data_choice(config).cache_dir / "journal", backend.fingerprint)
+def _model_name(config: RunConfig) -> str:
+    return str(config.model_args.get("pretrained", config.model))
+
+
+def _ask(
+    config: RunConfig, plan: Plan, backend: Backend, listener: Listener, watch: Watch | None
+) -> Answers:
+    journal = None
+    if not config.no_cache:
+        journal = Journal(data_choice(config).cache_dir / "journal", backend.fingerprint)
     try:
-        return ask(plan, backend, journal, listener)
+        if watch is None:
+            return ask(plan, backend, journal, listener)
+        with watch:
+            return ask(plan, backend, journal, listener, watch.answered)
     finally:
-        journal.close()
+        if journal is not None:
+            journal.close()

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 
-from tenbin.cli.report_arguments import add_report, add_report_flag
+from tenbin.cli.report_arguments import add_report, add_report_flag, add_serve
 from tenbin.version import __version__
 
 _RUN_EXAMPLES = """examples:
@@ -69,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
     add_report(partial(_command, commands))
+    add_serve(partial(_command, commands))
     _add_tasks(commands)
     _add_preview(commands)
     _add_validate(commands)

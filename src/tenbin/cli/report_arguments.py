@@ -1,4 +1,4 @@
-"""Flags of `tenbin report`. Imports nothing but argparse."""
+"""Flags of `tenbin report` and `tenbin serve`. Imports nothing but argparse."""
 
 from __future__ import annotations
 
@@ -28,6 +28,26 @@ def add_report(command: Command) -> None:
     parser.add_argument(
         "--language", metavar="CODE", default="en", help="of the interface: en (default) or ja"
     )
+
+
+def add_serve(command: Command) -> None:
+    """`tenbin serve RUNS_DIR`."""
+    parser = command("serve", "the runs of a folder in a browser, also while they go on")
+    parser.add_argument(
+        "folder", nargs="?", default="runs", metavar="RUNS_DIR", help="default: runs"
+    )
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="default: 127.0.0.1, this machine only; any other asks for a token",
+    )
+    parser.add_argument("--port", metavar="N", type=int, default=8722, help="default: 8722")
+    parser.add_argument("--token", metavar="TEXT", help="ask for this token (default: made up)")
+    parser.add_argument(
+        "--language", metavar="CODE", default="en", help="of the interface: en (default) or ja"
+    )
+    parser.add_argument("--verbose", action="store_true", help="say what is asked for")
 
 
 def add_report_flag(output: argparse._ArgumentGroup) -> None:

@@ -37,6 +37,7 @@ _SCRIPTS = (
     "compare.js",
     "samples.js",
     "details.js",
+    "live.js",
     "main.js",
 )
 _STYLES = ("page.css", "tables.css", "samples.css")

@@ -9,8 +9,10 @@ import { languagesView } from "./languages.js";
 import { compareView } from "./compare.js";
 import { SamplesView } from "./samples.js";
 import { detailsView } from "./details.js";
+import { liveView } from "./live.js";
 
 const VIEWS = [
+  SUMMARY.listing ? ["runs", liveView] : null,
   RUNS.length ? ["overview", overviewView] : null,
   SUMMARY.sweeps?.some(Boolean) ? ["templates", templatesView] : null,
   SUMMARY.consistency?.some(Boolean) ? ["languages", languagesView] : null,

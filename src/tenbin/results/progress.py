@@ -1,0 +1,33 @@
+"""progress.json: how far a run is, for whoever watches its folder. Gone once the run is written."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+PROGRESS = "progress.json"
+
+
+def write_progress(folder: Path, progress: Mapping[str, Any]) -> None:
+    """Write it whole or not at all; a reader never sees half of it."""
+    path = folder / PROGRESS
+    partial = folder / f".{PROGRESS}.{os.getpid()}.partial"
+    partial.write_text(json.dumps(progress, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    partial.replace(path)
+
+
+def read_progress(folder: Path) -> dict[str, Any] | None:
+    """What a run has said of itself last; None where it says nothing."""
+    try:
+        found = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def clear_progress(folder: Path) -> None:
+    """The run is written: its result says more."""
+    (folder / PROGRESS).unlink(missing_ok=True)

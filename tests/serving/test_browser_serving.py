@@ -1,0 +1,78 @@
+"""The server in a real browser: list, reports, and a run that goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from tenbin.results.progress import clear_progress, write_progress
+from tenbin.serving.server import Server
+from tests.report.conftest import OpenPage, chromium, open_page  # noqa: F401
+from tests.report.made_run import choice_run
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
+    root = tmp_path / "runs"
+    choice_run(root / "first", 30)
+    choice_run(root / "second", 30)
+    server = Server(root, "127.0.0.1", 0, None)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server, root
+    server.shutdown()
+    server.server_close()
+
+
+def test_runs_open_alone_and_together(
+    served: tuple[Server, Path],
+    open_page: OpenPage,  # noqa: F811
+) -> None:
+    server, _ = served
+    page = open_page(server.address)
+    page.get_by_role("link", name="second").click()
+    page.wait_for_selector("table.scores")
+    page.goto(page.url.split("#")[0] + "#/samples?run=1&task=made&doc=d000004")
+    page.wait_for_selector(".sample h2")
+    assert "質問4は何ですか。" in page.locator(".sample").inner_text()
+    page.locator("a.brand").click()
+    page.get_by_label("Choose first").check()
+    page.get_by_label("Choose second").check()
+    page.get_by_role("link", name="Open the chosen runs together").click()
+    page.wait_for_selector("table.scores")
+    assert page.locator(".run-head").count() == 2
+
+
+def test_a_run_going_on_is_followed(
+    served: tuple[Server, Path],
+    open_page: OpenPage,  # noqa: F811
+) -> None:
+    server, root = served
+    folder = root / "third"
+    folder.mkdir()
+    scores = {"acc": {"value": 0.5, "stderr": 0.25, "n": 4, "failed": 1, "unit": ""}}
+
+    def progress(answered: int) -> None:
+        now = datetime.now(timezone.utc).isoformat()
+        cell = {"id": "<b>made</b>", "documents": 9, "answered": answered, "scores": scores}
+        write_progress(
+            folder,
+            {"state": "asking", "model": "going", "started": now, "updated": now,
+             "requests": 9, "answered": answered, "cells": [cell]},
+        )  # fmt: skip
+
+    progress(4)
+    page = open_page(server.address)
+    page.wait_for_selector(".going-run")
+    shown = page.locator(".going-run").inner_text()
+    assert "4 of 9 requests answered" in shown and "0.500" in shown and "0.250" in shown
+    assert "<b>made</b>" in shown
+    progress(7)
+    page.wait_for_function("() => document.body.innerText.includes('7 of 9 requests')")
+    choice_run(folder, 9)
+    clear_progress(folder)
+    page.wait_for_function("() => !document.querySelector('.going-run')")
+    assert page.get_by_role("link", name="third").count() == 1
