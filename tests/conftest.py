@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import chromium, open_page  # noqa: F401
+
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.conftest import OpenPage
+from tests.browser import OpenPage
 
 VIEWS = [
     "overview",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenbin.cli.report import write_report
-from tests.report.conftest import OpenPage
+from tests.browser import OpenPage
 from tests.report.made_run import choice_row, config, result, write
 
 CORPUS = (Path(__file__).parent / "injections.txt").read_text(encoding="utf-8").splitlines()

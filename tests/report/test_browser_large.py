@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tenbin.cli.report import write_report
-from tests.report.conftest import OpenPage
+from tests.browser import OpenPage
 from tests.report.made_run import choice_row, config, many_rows, result, write
 
 
@@ -24,11 +24,11 @@ def test_a_long_list_draws_and_inflates_little(tmp_path: Path, open_page: OpenPa
     assert blocks > 20 and inflated <= 3, "the index, one block, a chart"
     for place in (0.25, 0.5, 0.99, 0.1):
         page.evaluate(
-            "(p) => { const e = document.querySelector('.rows'); e.scrollTop = e.scrollHeight * p; }",
+            "(p) => { let e = document.querySelector('.rows'); e.scrollTop = p * e.scrollHeight }",
             arg=place,
         )
         page.wait_for_function(
-            "([p, n]) => Math.abs(Number(document.querySelector('.row').ariaPosInSet) - p * n) < 60",
+            "([p, n]) => Math.abs(document.querySelector('.row').ariaPosInSet - p * n) < 60",
             arg=[place, number],
         )
         assert page.locator(".row").count() < 60

@@ -10,7 +10,7 @@ import pytest
 
 from tenbin.cli.report import write_report
 from tenbin.results.folder import read_run
-from tests.report.conftest import OpenPage
+from tests.browser import OpenPage
 from tests.report.made_run import choice_row, choice_run, config, result, write
 
 

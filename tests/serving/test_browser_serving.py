@@ -11,7 +11,7 @@ import pytest
 
 from tenbin.results.progress import clear_progress, write_progress
 from tenbin.serving.server import Server
-from tests.report.conftest import OpenPage, chromium, open_page  # noqa: F401
+from tests.browser import OpenPage
 from tests.report.made_run import choice_run
 
 
@@ -27,10 +27,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
     server.server_close()
 
 
-def test_runs_open_alone_and_together(
-    served: tuple[Server, Path],
-    open_page: OpenPage,  # noqa: F811
-) -> None:
+def test_runs_open_alone_and_together(served: tuple[Server, Path], open_page: OpenPage) -> None:
     server, _ = served
     page = open_page(server.address)
     page.get_by_role("link", name="second").click()
@@ -46,10 +43,7 @@ def test_runs_open_alone_and_together(
     assert page.locator(".run-head").count() == 2
 
 
-def test_a_run_going_on_is_followed(
-    served: tuple[Server, Path],
-    open_page: OpenPage,  # noqa: F811
-) -> None:
+def test_a_run_going_on_is_followed(served: tuple[Server, Path], open_page: OpenPage) -> None:
     server, root = served
     folder = root / "third"
     folder.mkdir()
