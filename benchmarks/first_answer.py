@@ -25,17 +25,25 @@ def note() -> None:
 
 
 def run_tenbin() -> None:
-    from tenbin.backends.hf.backend import HfBackend
+    import tenbin.run
     from tenbin.cli import main
 
-    inner = HfBackend.run
+    opened = tenbin.run.open_backend
 
-    def run(self: Any, requests: Any) -> Any:
-        for answer in inner(self, requests):
-            note()
-            yield answer
+    def open_backend(settings: Any) -> Any:
+        # Wrapped when it is open: how and when its libraries are imported is part of the start.
+        backend: Any = opened(settings)
+        inner = backend.run
 
-    HfBackend.run = run  # type: ignore[method-assign]
+        def run(requests: Any) -> Any:
+            for answer in inner(requests):
+                note()
+                yield answer
+
+        backend.run = run
+        return backend
+
+    tenbin.run.open_backend = open_backend
     sys.exit(main(ARGUMENTS))
 
 

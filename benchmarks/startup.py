@@ -4,7 +4,9 @@ Two things, each a whole process as a user starts it:
 
 - From the start of the process to the first scored document: one document of jcommonsenseqa with
   three examples, SmolLM2-135M in float32 on the CPU. lm-eval reads the same rows through a plain
-  task file.
+  task file. tenbin is started twice: with an empty cache folder, so that the model is asked how it
+  can be scored ("first"), and with that verdict in the folder and no answers ("later"). All
+  programs have run once before, so that their files are in memory.
 - All 1,119 validation documents dry, with a model that answers at once (tenbin's `scripted`,
   lm-eval's `dummy`): what is left is planning and bookkeeping. The cost a document is measured
   within a process; a profile says where it goes.
@@ -18,6 +20,7 @@ import cProfile
 import json
 import os
 import pstats
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,6 +39,7 @@ from tenbin.records import Dataset
 from tenbin.run import execute
 
 TASK = "jcommonsenseqa-1.1-0.1"
+FIRST, LATER, PEER = "tenbin, first", "tenbin, later", "lm_eval"
 TARGETS = {"start_ratio": 0.25, "milliseconds_a_document": 1.0}
 STAGES = {
     "read and check rows": ("preparation.py", "load_data"),
@@ -90,9 +94,12 @@ class Programs:
         self._run = 0
         lm_eval_task(folder, options.data_dir)
 
-    def arguments(self, program: str, model: str, limit: int | None) -> list[str]:
+    def arguments(
+        self, program: str, model: str, limit: int | None, cache: Path | None = None
+    ) -> list[str]:
         self._run += 1
         output = self.folder / f"out-{self._run}.json"
+        cache = cache or self.folder / f"cache-{self._run}"
         limited = ["--limit", str(limit)] if limit else []
         if program == "tenbin":
             named = (
@@ -105,7 +112,7 @@ class Programs:
                 *named,
                 *("--device", "cpu", "--tasks", TASK, "--num_fewshot", "3"),
                 *("--data_dir", self.options.data_dir, "--output_path", str(output)),
-                *("--cache_dir", str(self.folder / f"cache-{self._run}"), *limited),
+                *("--cache_dir", str(cache), *limited),
             ]
         named = (
             ["--model", "dummy"]
@@ -119,10 +126,16 @@ class Programs:
             *("--log_samples", *limited),
         ]
 
-    def first_answer(self, program: str) -> dict[str, float]:
+    def first_answer(self, name: str) -> dict[str, float]:
+        """A start of tenbin, for the first time or later, or of lm-eval."""
+        program = name.partition(",")[0]
+        cache = self.folder / "cache-later" if name == LATER else None
+        if cache is not None:
+            # The verdict stays, the answers go: they would spare the model.
+            shutil.rmtree(cache / "journal", ignore_errors=True)
         noted = self.folder / f"first-{self._run}"
         script = [str(HERE / "first_answer.py"), program, str(noted)]
-        began, wall = self._start(program, [*script, *self.arguments(program, "hf", 1)])
+        began, wall = self._start(program, [*script, *self.arguments(program, "hf", 1, cache)])
         found = float(noted.read_text()) - began
         noted.unlink()
         return {"first_answer": found, "whole_process": wall}
@@ -206,31 +219,35 @@ def main() -> None:
     flags.add_argument("--rounds", type=int, default=3)
     options = flags.parse_args()
     options.data_dir = str(Path(options.data_dir).resolve())
-    with tempfile.TemporaryDirectory() as name:
-        programs = Programs(options, Path(name))
+    with tempfile.TemporaryDirectory() as folder:
+        programs = Programs(options, Path(folder))
         body: dict[str, Any] = {
             "what": "start to first scored document; 1,119 documents dry",
             "against": "lm-eval",
             "targets": TARGETS,
         }
-        starts: dict[str, list[dict[str, float]]] = {"tenbin": [], "lm_eval": []}
-        dry: dict[str, list[float]] = {"tenbin": [], "lm_eval": []}
-        for program in starts:  # files into memory, lm-eval's copy of the rows into its cache
-            programs.first_answer(program)
+        starts: dict[str, list[dict[str, float]]] = {FIRST: [], LATER: [], PEER: []}
+        dry: dict[str, list[float]] = {"tenbin": [], PEER: []}
+        # Files into memory, lm-eval's copy of the rows into its cache, a verdict into tenbin's.
+        for name in (LATER, PEER):
+            programs.first_answer(name)
         for at in range(options.rounds):
-            for program, found in starts.items():
-                found.append(programs.first_answer(program))
-                dry[program].append(programs.dry(program, None))
-                say(f"round {at + 1}: {program} {found[-1]}, dry {dry[program][-1]:.2f} s")
+            for name, found in starts.items():
+                found.append(programs.first_answer(name))
+                say(f"round {at + 1}: {name} {found[-1]}")
+        for at in range(options.rounds):
+            for program, seconds in dry.items():
+                seconds.append(programs.dry(program, None))
+                say(f"round {at + 1}: {program} dry {seconds[-1]:.2f} s")
         first = {p: statistics.median(one["first_answer"] for one in f) for p, f in starts.items()}
         body["start"] = starts
         body["first_answer_median"] = first
-        body["start_ratio"] = round(first["tenbin"] / first["lm_eval"], 3)
+        body["start_ratios"] = {p: round(first[p] / first[PEER], 3) for p in (FIRST, LATER)}
         body["dry_whole_process"] = dry
         body["dry_median"] = {p: statistics.median(found) for p, found in dry.items()}
-        body["bookkeeping"] = bookkeeping(options.data_dir, Path(name), max(3, options.rounds))
+        body["bookkeeping"] = bookkeeping(options.data_dir, Path(folder), max(3, options.rounds))
     body["setup"] = setup_facts(lm_eval=_versions_of(options.lm_eval_python))
-    say(f"start ratio {body['start_ratio']}, dry {body['dry_median']}, {body['bookkeeping']}")
+    say(f"start ratios {body['start_ratios']}, dry {body['dry_median']}, {body['bookkeeping']}")
     write_result(options.output_dir, "startup", body)
 
 

@@ -10,10 +10,22 @@ import torch
 from tests.backends.tiny import CONFIGS, make_model, make_tokenizer
 
 from tenbin.backends.base import BackendSettings
+from tenbin.backends.hf import checkpoint
 from tenbin.backends.registry import open_backend
 
 # One thread: two that wait for each other on a busy machine are many times slower.
 torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def no_verdicts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is recalled from, or left in, the user's own folder."""
+    root = checkpoint.cache_root
+
+    def elsewhere(cache_dir: str | None) -> Path:
+        return root(cache_dir or str(request.getfixturevalue("tmp_path")))
+
+    monkeypatch.setattr(checkpoint, "cache_root", elsewhere)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.cached import CachedContexts
 from tenbin.backends.hf.desk import Desk, GroupScore, RowScore, Target, run_works
 from tenbin.backends.hf.encoding import Row
-from tenbin.backends.hf.forward import Forward
+from tenbin.backends.hf.forward import Forward, Head
 from tenbin.backends.hf.ladder import choose_core
 from tenbin.backends.hf.masked import MaskedRows
 from tenbin.backends.hf.packed import PackedTree
@@ -149,8 +149,8 @@ def test_the_head_is_asked_in_slices(rung: str, slices: bool) -> None:
     model = make("llama")
     forward = Forward(model)
     forward.positions = 8
-    assert forward._slices
-    forward._slices = slices
+    assert forward.head == Head(keeps=True, slices=True)
+    forward.head = Head(keeps=True, slices=slices)
     widths: list[int] = []
     runs: list[int] = []
     model.lm_head.register_forward_hook(lambda *call: widths.append(call[2].shape[1]))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tenbin.backends.base import Backend, BackendSettings, Tokenizer
+from tenbin.backends.collector import resting_collector
 from tenbin.errors import BackendError, ConfigError
 
 
@@ -75,8 +76,9 @@ def open_tokenizer(settings: BackendSettings) -> Tokenizer:
 
 def _open(entry: Entry, settings: BackendSettings) -> object:
     try:
-        function = getattr(importlib.import_module(entry.module), entry.function)
-        return cast(Callable[[BackendSettings], object], function)(settings)
+        with resting_collector():
+            function = getattr(importlib.import_module(entry.module), entry.function)
+            return cast(Callable[[BackendSettings], object], function)(settings)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if not entry.extra or missing == "tenbin":

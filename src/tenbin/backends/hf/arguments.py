@@ -50,6 +50,8 @@ class HfArguments:
     """How scoring shares work: auto, or a rung of the ladder by name."""
     compile: str = "auto"
     """Compile the layers for scoring: always, never, or auto for long work on a GPU."""
+    probe: str = "remembered"
+    """Whether an earlier verdict of the probe counts: remembered, or always to ask anew."""
     cache_dir: str | None = None
     """Where hub downloads are kept."""
 
@@ -100,6 +102,13 @@ def _when(value: object) -> str:
     return word
 
 
+def _probe(value: object) -> str:
+    word = str(value).strip().lower()
+    if word not in ("remembered", "always"):
+        raise ValueError("neither remembered nor always")
+    return word
+
+
 def _engine(value: object) -> str:
     word = str(value).strip().lower()
     if word not in ENGINES:
@@ -111,6 +120,7 @@ _COERCE: dict[str, Callable[[object], Any]] = {
     "dtype": _dtype,
     "engine": _engine,
     "compile": _when,
+    "probe": _probe,
     "max_length": _positive,
     **dict.fromkeys(
         (

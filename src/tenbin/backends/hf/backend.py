@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from tenbin.backends.base import Backend, BackendSettings, Encoding
+from tenbin.backends.collector import resting_collector
 from tenbin.backends.hf.checkpoint import Checkpoint, open_checkpoint
 from tenbin.backends.hf.compiling import When
 from tenbin.backends.hf.desk import ScoringCore
@@ -24,11 +25,13 @@ from tenbin.backends.hf.fingerprint import (
 )
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.generation import Generator, Job
-from tenbin.backends.hf.ladder import choose_core
+from tenbin.backends.hf.ladder import Choice, Finding, choose_core
 from tenbin.backends.hf.memory import input_device, pack_budget, release_memory, token_budget
 from tenbin.backends.hf.packed import PackedTree
+from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_generator
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
+from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
 
@@ -50,6 +53,7 @@ class HfBackend:
         engine: str = "auto",
         compiling: When = "auto",
         facts: Mapping[str, Any] | None = None,
+        verdicts: Verdicts | None = None,
         notify: Callable[[str], None] | None = None,
     ) -> None:
         """Prepare a backend; `open_hf` and `from_model` are the usual ways in.
@@ -63,6 +67,7 @@ class HfBackend:
             engine: How scoring shares work: `auto`, or a rung of the ladder by name.
             compiling: When scoring compiles the model's layers.
             facts: What results record of the model besides what this class knows.
+            verdicts: What is known of the model from earlier runs.
             notify: Told why a faster way of scoring was passed over.
         """
         self.fingerprint = fingerprint
@@ -73,6 +78,8 @@ class HfBackend:
         self._engine = engine
         self._compiling: When = compiling
         self._notify = notify
+        self._verdicts = verdicts or Verdicts(None, {})
+        self._probed = self._proved = NOT_RUN
         self._passed_over: tuple[str, ...] = ()
         self._facts = dict(facts or {})
         self._model: Any = None
@@ -131,10 +138,12 @@ class HfBackend:
             "engine": {
                 "name": "hf",
                 # Nothing was scored: all answers were known, or none were asked.
-                "mode": self._core.mode if self._core else "not run",
-                "generation": self._generator.mode if self._generator else "not run",
+                "mode": self._core.mode if self._core else NOT_RUN,
+                "generation": self._generator.mode if self._generator else NOT_RUN,
                 "asked": self._engine,
                 "passed_over": self._given_up(),
+                "probe": self._probed,
+                "generation_probe": self._proved,
                 "version": ENGINE_VERSION,
             },
             **self._facts,
@@ -194,21 +203,26 @@ class HfBackend:
 
     def _loaded(self) -> Any:
         if self._model is None:
-            self._model = self._load()
+            with resting_collector():
+                self._model = self._load()
         return self._model
 
     def _scoring_core(self) -> ScoringCore:
         if self._core is None:
-            forward = Forward(self._loaded())
-            device = forward.device
-            choice = choose_core(
-                forward,
-                self._engine,
-                self._batch_size,
-                token_budget(device),
-                pack_budget(device),
-                self._compiling,
-            )
+
+            def choose(forward: Forward, known: Finding | None) -> Choice:
+                device = forward.device
+                return choose_core(
+                    forward,
+                    self._engine,
+                    self._batch_size,
+                    token_budget(device),
+                    pack_budget(device),
+                    self._compiling,
+                    known,
+                )
+
+            choice, self._probed = recalled_choice(self._loaded(), self._verdicts, choose)
             self._core, self._passed_over = choice.core, choice.reasons
             if self._notify is not None:
                 for reason in choice.reasons:
@@ -218,14 +232,18 @@ class HfBackend:
     def _writer(self) -> Generator:
         if self._generator is None:
             model = self._loaded()
-            device = input_device(model)
-            self._generator = Generator(
-                model,
-                self._tokenizer.inner,
-                self._tokenizer.max_length,
-                self._batch_size,
-                token_budget(device),
-            )
+
+            def make(token_bytes: int | None) -> Generator:
+                return Generator(
+                    model,
+                    self._tokenizer.inner,
+                    self._tokenizer.max_length,
+                    self._batch_size,
+                    token_budget(input_device(model)),
+                    token_bytes,
+                )
+
+            self._generator, self._proved = recalled_generator(model, self._verdicts, make)
         return self._generator
 
 
@@ -246,6 +264,7 @@ def open_hf(settings: BackendSettings) -> Backend:
         engine=checkpoint.engine,
         compiling=cast(When, checkpoint.compiling),
         facts=checkpoint.facts,
+        verdicts=checkpoint.verdicts,
         notify=settings.notify,
     )
 

@@ -6,13 +6,18 @@ Joins arguments, location, conversion, tokenizer and fingerprint; knows no reque
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.arguments import HfArguments, read_arguments
-from tenbin.backends.hf.conversion import CONVERSION_VERSION, converted_folder, file_hash
+from tenbin.backends.hf.conversion import (
+    CONVERSION_VERSION,
+    cache_root,
+    converted_folder,
+    file_hash,
+)
 from tenbin.backends.hf.fingerprint import (
     ENGINE_VERSION,
     fingerprint_of,
@@ -22,7 +27,9 @@ from tenbin.backends.hf.fingerprint import (
 from tenbin.backends.hf.loading import choose_dtype, device_of, load_config, load_model
 from tenbin.backends.hf.location import Location, locate, locate_model
 from tenbin.backends.hf.tokenizer import HfTokenizer, load_tokenizer, window_of
+from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import BackendError
+from tenbin.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,8 @@ class Checkpoint:
     """What results record."""
     engine: str = "auto"
     compiling: str = "auto"
+    verdicts: Verdicts = field(default_factory=lambda: Verdicts(None, {}))
+    """What is known of the model from earlier runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,22 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         _facts(location, arguments, dtype, device),
         arguments.engine,
         arguments.compile,
+        _verdicts(arguments, settings, answers_depend_on),
+    )
+
+
+def _verdicts(
+    arguments: HfArguments, settings: BackendSettings, depends_on: Mapping[str, Any]
+) -> Verdicts:
+    """The store of what the probe finds; none where code comes from outside the model's files."""
+    folder = cache_root(settings.cache_dir) / "verdicts"
+    texts = ("tokenizer", "encoding", "add_bos")
+    model = {name: part for name, part in depends_on.items() if name not in texts}
+    placed = "auto" if arguments.parallelize else arguments.device_map
+    return Verdicts(
+        None if arguments.trust_remote_code else folder,
+        {**model, "device_map": placed, "tenbin": __version__},
+        recalls=arguments.probe == "remembered",
     )
 
 

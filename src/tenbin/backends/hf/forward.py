@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,14 +31,25 @@ Place = tuple[int, int]
 """Row and column of a batch."""
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How a model's head can be asked."""
+
+    keeps: bool
+    """Whether logits can be had at chosen positions only."""
+    slices: bool
+    """Whether it can be asked again without the layers below."""
+
+
 class Forward:
     """A causal model that scores tokens."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, head: Head | None = None) -> None:
         """Look at the model once.
 
         Args:
             model: A transformers causal language model in eval mode.
+            head: How its head can be asked; None to find out.
         """
         self.model = model
         self.device = input_device(model)
@@ -49,9 +61,8 @@ class Forward:
         self._classes = LengthClasses(config)
         self.positions = max(1, logit_budget(self.device) // self.vocabulary)
         """Rows of logits that are held at a time."""
-        self.keeps = "logits_to_keep" in self.names and self._can_keep()
-        """Whether logits can be had at chosen positions only."""
-        self._slices = self.keeps and self._can_slice()
+        self.head = head or self._look_at_head()
+        self.keeps = self.head.keeps
 
     def is_too_wide(self, rows: int, longest: int) -> bool:
         """Whether a batch gives more logits than memory should be asked for."""
@@ -161,10 +172,10 @@ class Forward:
         rows = inputs["input_ids"].shape[0]
         kept = sorted({column for _, column in places}) or [inputs["input_ids"].shape[1] - 1]
         step = max(1, self.positions // rows)
-        if len(kept) <= step or not (self._slices or (repeats and self.keeps)):
+        if len(kept) <= step or not (self.head.slices or (repeats and self.keeps)):
             return self._slice(inputs, kept, places, tokens)
         found, order = [], []
-        with body_once(self.model) if self._slices else nullcontext():
+        with body_once(self.model) if self.head.slices else nullcontext():
             for at in range(0, len(kept), step):
                 part = kept[at : at + step]
                 here = [n for n, (_, column) in enumerate(places) if part[0] <= column <= part[-1]]
@@ -202,16 +213,18 @@ class Forward:
         return logits.float()
 
     @torch.inference_mode()
-    def _can_keep(self) -> bool:
-        """Whether `logits_to_keep` takes an index: some models take a count only."""
+    def _look_at_head(self) -> Head:
+        """Ask it: some models take a count instead of an index as `logits_to_keep`."""
+        if "logits_to_keep" not in self.names:
+            return Head(False, False)
         try:
             whole, part = self._probe(None), self._probe([0, 2])
         except (TypeError, ValueError, IndexError, RuntimeError):
-            return False
-        return part.shape[:2] == (1, 2) and _close(whole[:, [0, 2]], part)
+            return Head(False, False)
+        keeps = part.shape[:2] == (1, 2) and _close(whole[:, [0, 2]], part)
+        return Head(keeps, keeps and self._can_slice(part))
 
-    @torch.inference_mode()
-    def _can_slice(self) -> bool:
+    def _can_slice(self, whole: torch.Tensor) -> bool:
         """Whether the head can be asked again without its body: adapters wrap both in one."""
         body = getattr(self.model, self.model.base_model_prefix, None)
         if body is None or body is self.model:
@@ -221,7 +234,7 @@ class Forward:
                 first, second = self._probe([0]), self._probe([2])
         except (TypeError, ValueError, IndexError, RuntimeError):
             return False
-        return _close(self._probe([0, 2]), torch.cat([first, second], dim=1))
+        return _close(whole, torch.cat([first, second], dim=1))
 
 
 def _close(first: torch.Tensor, second: torch.Tensor) -> bool:

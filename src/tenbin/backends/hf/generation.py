@@ -31,6 +31,7 @@ class Generator:
         max_length: int,
         batch_size: int | Literal["auto"],
         budget: int,
+        token_bytes: int | None = None,
     ) -> None:
         """Find out how the model can write.
 
@@ -40,14 +41,19 @@ class Generator:
             max_length: Tokens that the model takes.
             batch_size: Rows a batch, or `auto` for as many as fit.
             budget: Padded tokens that are read at a time.
+            token_bytes: What an earlier generator of the same model found; None to find out.
         """
         pens = Pens(model, tokenizer)
         self._classes = LengthClasses(model.config.get_text_config())
         self._library = LibraryGenerate(model, pens, max_length, batch_size, budget)
         self._own: OwnLoop | None = None
-        cache = prove(model, max_length)
-        if cache is not None:
-            self._own = OwnLoop(model, pens, batch_size, budget, cache.token_bytes())
+        if token_bytes is None:
+            cache = prove(model, max_length)
+            token_bytes = cache.token_bytes() if cache is not None else 0
+        self.token_bytes = token_bytes
+        """Memory of a token in rows of one's own; 0 where the model does not allow such rows."""
+        if token_bytes:
+            self._own = OwnLoop(model, pens, batch_size, budget, token_bytes)
         self.mode: str = OwnLoop.mode if self._own else LibraryGenerate.mode
 
     def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:

@@ -8,9 +8,9 @@ it never returns a number. Knows cores; knows no request.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tenbin.backends.hf.cached import CachedContexts
 from tenbin.backends.hf.compiling import Compiling, When
@@ -20,17 +20,35 @@ from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.masked import MaskedRows
 from tenbin.backends.hf.memory import fitted_budget, release_memory
 from tenbin.backends.hf.packed import PackedTree
-from tenbin.backends.hf.probe import Candidate, Probe, made_up, scores_of
+from tenbin.backends.hf.probe import Probe, made_up, scores_of
 from tenbin.backends.hf.rows import PlainRows
 from tenbin.errors import BackendError
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """Which way of scoring is right for a model: what the probe says."""
+
+    rung: str
+    variant: int = 0
+    """Which of the rung's ways."""
+    passed_over: tuple[str, ...] = ()
+    """Faster rungs, and why not they."""
+    is_settled: bool = True
+    """Whether memory had no part in it, so that the same model will be judged the same."""
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
-    """A core, and why no faster one."""
+    """A core, and what was found out to choose it."""
 
     core: ScoringCore
-    reasons: tuple[str, ...] = ()
+    finding: Finding
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why no faster one."""
+        return self.finding.passed_over
 
 
 def choose_core(
@@ -40,6 +58,7 @@ def choose_core(
     row_budget: int,
     pack_budget: int,
     compiling: When = "auto",
+    known: Finding | None = None,
 ) -> Choice:
     """The fastest core that passes the probe, or the one that was asked for.
 
@@ -50,38 +69,61 @@ def choose_core(
         row_budget: Padded tokens a batch of plain rows.
         pack_budget: Tokens a pack.
         compiling: When the packed tree compiles the model's layers.
+        known: What was found out about this model before; spares the probe.
 
     Raises:
         BackendError: The core that was asked for fails the probe.
     """
-    rungs: dict[str, tuple[str, list[Callable[[], Candidate]]]] = {
-        "tree": (PackedTree.mode, [lambda: PackedTree(forward, pack_budget)]),
-        "rows": (MaskedRows.mode, [lambda: MaskedRows(forward, pack_budget)]),
-        "cache": (
+    rungs = _rungs(forward, batch_size, row_budget, pack_budget)
+    probe = Probe(forward)
+    finding = known or _probed(rungs, probe, engine)
+    core = _fitted(forward, rungs[finding.rung].ways[finding.variant])
+    if isinstance(core, PackedTree):
+
+        def compiled() -> PackedTree:
+            return PackedTree(forward, pack_budget, Compiling("always"))
+
+        core.compiling = Compiling(compiling, lambda: probe.refusal(compiled))
+    return Choice(core, finding)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rung:
+    mode: str
+    """What results call it."""
+    ways: tuple[Callable[[], Any], ...]
+    """Make its core, the fastest first."""
+
+
+def _rungs(
+    forward: Forward, batch_size: int | Literal["auto"], row_budget: int, pack_budget: int
+) -> dict[str, _Rung]:
+    """All rungs by name, the fastest first."""
+    return {
+        "tree": _Rung(PackedTree.mode, (lambda: PackedTree(forward, pack_budget),)),
+        "rows": _Rung(MaskedRows.mode, (lambda: MaskedRows(forward, pack_budget),)),
+        "cache": _Rung(
             CachedContexts.mode,
-            [
+            (
                 lambda: CachedContexts(forward, row_budget),
                 lambda: CachedContexts(forward, row_budget, stepwise=True),
-            ],
+            ),
         ),
+        "plain": _Rung(PlainRows.mode, (lambda: PlainRows(forward, batch_size, row_budget),)),
     }
-    probe = Probe(forward)
 
-    def compiled() -> PackedTree:
-        return PackedTree(forward, pack_budget, Compiling("always"))
 
+def _probed(rungs: Mapping[str, _Rung], probe: Probe, engine: str) -> Finding:
     passed_over: list[str] = []
-    for name, (mode, makers) in rungs.items():
-        if engine not in ("auto", name):
+    for name, rung in rungs.items():
+        # Plain rows are the measure of all others and need no proof.
+        if name == "plain" or engine not in ("auto", name):
             continue
         reasons = []
-        for make in makers:
+        for variant, make in enumerate(rung.ways):
             reason = probe.refusal(make)
             if reason is None:
-                core = _fitted(forward, make)
-                if isinstance(core, PackedTree):
-                    core.compiling = Compiling(compiling, lambda: probe.refusal(compiled))
-                return Choice(core, tuple(passed_over))
+                return Finding(name, variant, tuple(passed_over), not probe.was_cramped)
             reasons.append(reason)
         why = "; ".join(dict.fromkeys(reasons))
         if engine == name:
@@ -89,9 +131,8 @@ def choose_core(
                 f"engine={name} does not fit this model: {why}",
                 "leave engine out to let tenbin choose",
             )
-        passed_over.append(f"{mode}: {why}")
-    plain = _fitted(forward, lambda: PlainRows(forward, batch_size, row_budget))
-    return Choice(plain, tuple(passed_over))
+        passed_over.append(f"{rung.mode}: {why}")
+    return Finding("plain", 0, tuple(passed_over), not probe.was_cramped)
 
 
 def _fitted(forward: Forward, make: Callable[[], ScoringCore]) -> ScoringCore:

@@ -7,6 +7,7 @@ answer. Knows generate and how rows can be put together; stop strings and text a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -50,7 +51,11 @@ class LibraryGenerate:
         self._budget = budget
         self._device = input_device(model)
         self._classes = LengthClasses(model.config.get_text_config())
-        self._pads = takes_left_padding(model)
+
+    @cached_property
+    def _pads(self) -> bool:
+        """Asked when something is first written this way, which is seldom."""
+        return takes_left_padding(self._model)
 
     def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
         """Write an answer to every prompt.

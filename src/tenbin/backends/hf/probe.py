@@ -14,6 +14,7 @@ from typing import Protocol
 from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
+from tenbin.backends.hf.memory import is_out_of_memory
 from tenbin.backends.hf.rows import PlainRows
 
 _EXACT = 1e-4
@@ -48,6 +49,8 @@ class Probe:
         self._groups = _sequences(forward)
         self._expected: Scored | None = None
         self._allowed = _EXACT
+        self.was_cramped = False
+        """Whether a candidate was refused for want of memory, which says nothing of the model."""
 
     def refusal(self, make: Callable[[], Candidate]) -> str | None:
         """Why a candidate must not be used; None when it gives the plain numbers.
@@ -65,6 +68,7 @@ class Probe:
             blind.broken = True
             wrong = scores_of(blind, groups)
         except Exception as error:  # whatever an architecture objects to
+            self.was_cramped = self.was_cramped or is_out_of_memory(error)
             words = str(error).strip().splitlines() or ["no reason given"]
             return f"{type(error).__name__}: {words[0][:120]}"
         difference = _largest(expected, found)
@@ -87,22 +91,28 @@ class Probe:
 
 
 def _sequences(forward: Forward) -> list[list[Row]]:
-    """Ragged contexts, shared prefixes, one-token, nested and long continuations."""
+    """Ragged contexts, shared prefixes, one-token, nested and long continuations.
+
+    Few and short: every row is a forward of its own for the plain numbers, and a start waits for
+    them.
+    """
     generator = random.Random(0)
 
     def tokens(count: int) -> tuple[int, ...]:
         return made_up(generator, forward, count)
 
-    shared = tokens(11)
-    contexts = [shared + tokens(23), shared + tokens(4), tokens(1), shared, tokens(37)]
+    shared, first = tokens(11), tokens(2)
+    groups = [
+        (shared + tokens(23), [first, (*first, *tokens(3)), tokens(1), tokens(6)]),
+        (shared + tokens(4), [tokens(1), tokens(3)]),
+        (shared, [tokens(2)]),
+        (tokens(1), [tokens(7)]),
+    ]
     if window := _shortest_window(forward):
-        contexts.append(tokens(window + 19))
-    groups = []
-    for context in contexts:
-        first = tokens(2)
-        answers = [first, (*first, *tokens(3)), tokens(1), tokens(6)]
-        groups.append([Row(context + answer, len(answer)) for answer in answers])
-    return groups
+        groups.append((tokens(window + 19), [tokens(2), tokens(4)]))
+    return [
+        [Row(context + answer, len(answer)) for answer in answers] for context, answers in groups
+    ]
 
 
 def _shortest_window(forward: Forward) -> int | None:
