@@ -49,7 +49,6 @@ STAGES = {
     "judge": ("scoring.py", "judge_all"),
     "summarise": ("scoring.py", "summarise_cells"),
     "record": ("recording.py", "record"),
-    "make rows of samples": ("run.py", "samples"),
     "write results and samples": ("folder.py", "write_run"),
 }
 """Stages of a run and the function that does each."""

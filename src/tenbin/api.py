@@ -163,7 +163,7 @@ def evaluate(
         write=write or config.output_path is not None,
     )
     path = finished.folder.path if finished.folder else None
-    return Run(finished.document, finished.samples(), path)
+    return Run(finished.document, list(finished.samples()), path)
 
 
 def load_run(path: str | Path) -> Run:

@@ -6,7 +6,7 @@ config → cells → data → prompts → plan → answers → outcomes → scor
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -56,12 +56,10 @@ class Finished:
     document: Mapping[str, Any]
     folder: RunFolder | None
 
-    def samples(self) -> list[dict[str, Any]]:
-        """Every document as plain values."""
-        return [
-            sample_row(one.planned.prompt, one.response, one.unconditional, one.outcomes)
-            for one in self.judged
-        ]
+    def samples(self) -> Iterator[dict[str, Any]]:
+        """Every document as plain values, one at a time."""
+        for one in self.judged:
+            yield sample_row(one.planned.prompt, one.response, one.unconditional, one.outcomes)
 
 
 def execute(

@@ -12,8 +12,8 @@ from typing import Any
 from tenbin.errors import ResultError
 from tenbin.records import Failure, Outcome, Prompt, Response, Rolled, Scores, Text
 
-# Rows a group of the file: small enough to be read on demand, large enough to compress.
-_ROWS_A_GROUP = 5_000
+# Rows a group of the file: small enough to be made and read on demand, large enough to compress.
+_ROWS_A_GROUP = 1_000
 
 
 def sample_row(

@@ -36,7 +36,10 @@ from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
 
 _PORTION = 4096
-"""Requests that are encoded at a time: bounds the memory that token ids take."""
+"""Requests that are taken at a time: bounds the memory that token ids take."""
+_SCORES = {"cuda": 4096}
+_SCORES_ELSEWHERE = 512
+"""Requests that are scored together: many packs, so that the last one, not full, weighs little."""
 
 
 class HfBackend:
@@ -185,7 +188,10 @@ class HfBackend:
         texts = [request for request in requests if isinstance(request, Generate)]
         if scores or rolls:
             core = self._scoring_core()
-            yield from answer_scores(core, self._tokenizer, self._encoding, scores)
+            size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)
+            for at in range(0, len(scores), size):
+                part = scores[at : at + size]
+                yield from answer_scores(core, self._tokenizer, self._encoding, part)
             yield from answer_rolls(core, self._tokenizer, rolls)
         if texts:
             yield from self._write(texts)

@@ -13,6 +13,9 @@ from tenbin.backends.base import Encoding
 from tenbin.backends.hf.tokenizer import HfTokenizer
 from tenbin.records import Failure, Generate, Score
 
+_TOGETHER = 256
+"""Requests whose texts are held in tokens at a time, each continuation with its whole context."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -48,14 +51,16 @@ Pair = tuple[tuple[int, ...], tuple[int, ...]]
 def encode_scores(
     tokenizer: HfTokenizer, encoding: Encoding, requests: Sequence[Score]
 ) -> Iterator[EncodedScore | Failure]:
-    """Encode requests together, each distinct text once.
+    """Encode requests together, some at a time, each distinct text of these once.
 
     Yields:
         One item a request, in order.
     """
     pairs = _joint_pairs if encoding == "joint" else _separate_pairs
-    for request, found in zip(requests, pairs(tokenizer, requests), strict=True):
-        yield _windowed(tokenizer, request, found)
+    for at in range(0, len(requests), _TOGETHER):
+        part = requests[at : at + _TOGETHER]
+        for request, found in zip(part, pairs(tokenizer, part), strict=True):
+            yield _windowed(tokenizer, request, found)
 
 
 def encode_prompts(

@@ -218,11 +218,12 @@ class Forward:
         if "logits_to_keep" not in self.names:
             return Head(False, False)
         try:
-            whole, part = self._probe(None), self._probe([0, 2])
+            whole = self._probe(None)
+            if self._can_slice(whole):
+                return Head(True, True)
+            return Head(_close(whole[:, [0, 2]], self._probe([0, 2])), False)
         except (TypeError, ValueError, IndexError, RuntimeError):
             return Head(False, False)
-        keeps = part.shape[:2] == (1, 2) and _close(whole[:, [0, 2]], part)
-        return Head(keeps, keeps and self._can_slice(part))
 
     def _can_slice(self, whole: torch.Tensor) -> bool:
         """Whether the head can be asked again without its body: adapters wrap both in one."""
@@ -231,10 +232,10 @@ class Forward:
             return False
         try:
             with body_once(self.model):
-                first, second = self._probe([0]), self._probe([2])
+                first, second = self._probe([0, 2]), self._probe([1])
         except (TypeError, ValueError, IndexError, RuntimeError):
             return False
-        return _close(whole, torch.cat([first, second], dim=1))
+        return _close(whole[:, [0, 2]], first) and _close(whole[:, [1]], second)
 
 
 def _close(first: torch.Tensor, second: torch.Tensor) -> bool:

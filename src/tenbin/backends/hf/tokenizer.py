@@ -5,7 +5,7 @@ Knows texts and token ids; knows no request and no model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tenbin.backends.base import Boundary
@@ -13,6 +13,8 @@ from tenbin.errors import BackendError, ConfigError
 
 DEFAULT_MAX_LENGTH = 2048
 _LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len")
+_CHARACTERS = 1 << 18
+"""Characters that are encoded at a time: each takes some hundred bytes meanwhile."""
 _LARGEST_SANE_LENGTH = 10**8
 """Tokenizers without a limit of their own carry about 10**30."""
 
@@ -68,12 +70,13 @@ class HfTokenizer:
 
     def encode_answers(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Each distinct text without special tokens around it, encoded in one batch."""
-        distinct = list(dict.fromkeys(texts))
-        if not distinct:
-            return {}
-        # verbose=False: what is too long is truncated, counted and reported later.
-        batch = self.inner(distinct, add_special_tokens=False, verbose=False)["input_ids"]
-        return {text: tuple(ids) for text, ids in zip(distinct, batch, strict=True)}
+        return {text: tuple(ids) for text, ids in self._encoded(texts)}
+
+    def _encoded(self, texts: Iterable[str]) -> Iterator[tuple[str, Sequence[int]]]:
+        for part in _batches(dict.fromkeys(texts)):
+            # verbose=False: what is too long is truncated, counted and reported later.
+            batch = self.inner(part, add_special_tokens=False, verbose=False)["input_ids"]
+            yield from zip(part, batch, strict=True)
 
     def encode_prompts(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Each distinct text as a prompt: with BOS, unless the text begins with it."""
@@ -87,13 +90,15 @@ class HfTokenizer:
 
     def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text as a prompt, beginning-of-sequence token included."""
-        encoded = self.encode_prompts(texts)
-        return [len(encoded[text]) for text in texts]
+        lengths = {
+            text: len(self.prefix_for(text)) + len(ids) for text, ids in self._encoded(texts)
+        }
+        return [lengths[text] for text in texts]
 
     def answer_lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text as an answer, without special tokens."""
-        encoded = self.encode_answers(texts)
-        return [len(encoded[text]) for text in texts]
+        lengths = {text: len(ids) for text, ids in self._encoded(texts)}
+        return [lengths[text] for text in texts]
 
     def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
         """The text of a conversation, ending where the assistant's next turn begins.
@@ -148,6 +153,20 @@ class HfTokenizer:
                 "leave add_bos out",
             )
         return (self.inner.bos_token_id,)
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts in batches: until a batch is done, its tokens are held with names and offsets."""
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        batch.append(text)
+        characters += len(text)
+        if characters >= _CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def load_tokenizer(source: str, **options: Any) -> Any:
