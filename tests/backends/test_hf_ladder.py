@@ -112,6 +112,29 @@ def test_a_model_that_looks_ahead_falls_to_plain_rows() -> None:
     assert all("differ by" in reason for reason in choice.reasons)
 
 
+@pytest.mark.parametrize("leaks", [False, True])
+def test_plain_numbers_come_from_batches_only_where_a_single_row_agrees(leaks: bool) -> None:
+    model = make("llama")
+    rows: list[int] = []
+    if leaks:
+        model.model.embed_tokens.register_forward_hook(
+            lambda module, inputs, output: output + 0.1 * output.mean((0, 1), keepdim=True)
+        )
+    forward = Forward(model)
+    model.model.register_forward_pre_hook(
+        lambda module, inputs, options: rows.append(len(options["input_ids"])), with_kwargs=True
+    )
+    probe = Probe(forward)
+    found = probe._plain()
+    assert probe._plain() is found
+    single = sum(count == 1 for count in rows)
+    assert max(rows) > 1
+    assert single == (1 + len([row for group in probe._groups for row in group]) if leaks else 1)
+    for group, values in zip(probe._groups, found, strict=True):
+        for row, value in zip(group, values, strict=True):
+            assert value == pytest.approx(alone(model, row)[0], abs=1e-5)
+
+
 def test_a_model_that_reads_no_context_proves_nothing() -> None:
     model = make("llama")
     with torch.no_grad():

@@ -94,7 +94,7 @@ class Probe:
     def _plain(self) -> Scored:
         """The numbers of single rows.
 
-        In float32 they are taken from one batch once a row alone, the one with most padding, gives
+        In float32 they are taken from batches once a row alone, the one with most padding, gives
         the same: a start waits for every forward. In shorter types the difference between the two
         is the measure of noise, so both are computed.
         """
@@ -120,8 +120,7 @@ class Probe:
 def _sequences(forward: Forward) -> list[list[Row]]:
     """Ragged contexts, shared prefixes, one-token, nested and long continuations.
 
-    Few and short: every row is a forward of its own for the plain numbers, and a start waits for
-    them.
+    Few and short: a start waits for them.
     """
     generator = random.Random(0)
 
