@@ -303,6 +303,8 @@ class ScoreRow:
     """Independent units among the documents: paragraphs, items asked in several languages."""
     interval_method: str = "wilson"
     """`wilson`, `t` or `bca`."""
+    aggregation: str = "mean"
+    """How values of documents became this one: `mean`, `mcc`, …"""
     detectable_unpaired: float | None = None
     """The smallest difference to another run that would show, on other documents."""
     detectable_paired: float | None = None

@@ -1,4 +1,4 @@
-"""Scores with errors, and paired comparisons."""
+"""Scores with errors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from tenbin.errors import ResultError
 from tenbin.records import Cell, Outcome
 from tenbin.statistics import confusion
-from tenbin.statistics.comparison import compare
 from tenbin.statistics.errors import summarise
 
 CELL = Cell("sample", "1.0", "default", 0, 42)
@@ -136,45 +134,3 @@ def test_wrong_outcomes_are_refused() -> None:
         summarise("m", "mcc", make_outcomes([1.0]), 0, "x")
     with pytest.raises(ResultError, match="unknown aggregation"):
         summarise("m", "median", [], 0, "x")
-
-
-def test_mcnemar_by_hand() -> None:
-    first = make_outcomes([1, 1, 1, 1, 1, 0, 1, None])
-    second = make_outcomes([0, 0, 0, 0, 0, 1, 1, 1])
-    result = compare(first, second)
-    assert (result.wins, result.losses, result.ties, result.n) == (5, 1, 1, 7)
-    assert result.difference == pytest.approx(4 / 7)
-    # P(at most 1 or at least 5 of 6 fair coins) = 2·(1 + 6)/64.
-    assert result.p_value == pytest.approx(14 / 64)
-
-
-def test_paired_t_agrees_with_scipy() -> None:
-    generator = np.random.default_rng(5)
-    first, second = generator.normal(50, 9, 40), generator.normal(48, 9, 40)
-    result = compare(make_outcomes(first.tolist()), make_outcomes(second.tolist()))
-    assert result.p_value == pytest.approx(stats.ttest_rel(first, second).pvalue)
-    assert result.stderr == pytest.approx(np.std(first - second, ddof=1) / math.sqrt(40))
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
-def test_comparison_is_antisymmetric(pairs: list[tuple[bool, bool]]) -> None:
-    first = make_outcomes([float(a) for a, _ in pairs])
-    second = make_outcomes([float(b) for _, b in pairs])
-    one, other = compare(first, second), compare(second[::-1], first)
-    assert one.difference == pytest.approx(-other.difference)
-    assert (one.wins, one.losses) == (other.losses, other.wins)
-    assert one.p_value == pytest.approx(other.p_value)
-    assert one.p_value is not None
-    assert 0 < one.p_value <= 1 + 1e-12
-
-
-def test_comparison_edges() -> None:
-    assert compare(make_outcomes([0.5]), make_outcomes([0.2])).p_value is None
-    assert compare(make_outcomes([0.5, 0.5]), make_outcomes([0.5, 0.5])).p_value == 1.0
-    assert compare(make_outcomes([100, 0]), make_outcomes([100, 0])).p_value == 1.0
-    with pytest.raises(ResultError, match="share no scored document"):
-        compare(make_outcomes([None]), make_outcomes([1.0]))
-    with pytest.raises(ResultError, match="share no scored document"):
-        compare([], [])
-    with pytest.raises(ResultError, match="twice"):
-        compare(make_outcomes([1.0]) * 2, make_outcomes([1.0]))

@@ -48,6 +48,7 @@ def score_details(rows: Sequence[ScoreRow], percent: frozenset[str]) -> dict[str
             "n": row.n,
             "clusters": row.clusters,
             "failed": row.failed,
+            "aggregation": row.aggregation,
             "stderr_method": row.stderr_method,
             "low": row.low,
             "high": row.high,

@@ -43,7 +43,8 @@ def summarise(
     """
     documents = measured(aggregation, outcomes)
     found = estimate(documents, seed, top)
-    row = score_row(id, name, found, len(outcomes) - found.n, higher_is_better)
+    failed = len(outcomes) - found.n
+    row = score_row(id, name, found, failed, higher_is_better, aggregation)
     if aggregation in RATIOS and found.n:
         return replace(row, weight=float(documents.features[:, 1].sum()))
     return row
@@ -82,13 +83,18 @@ def summarise_group(
     weighted, unweighted = group_estimates(found, seed, top)
     failed = sum(len(one.outcomes) for one in members) - weighted.n
     return (
-        score_row(id, name, weighted, failed, higher_is_better),
-        score_row(id, name, unweighted, failed, higher_is_better),
+        score_row(id, name, weighted, failed, higher_is_better, aggregation),
+        score_row(id, name, unweighted, failed, higher_is_better, aggregation),
     )
 
 
 def score_row(
-    id: str, name: str, found: Estimate, failed: int, higher_is_better: bool = True
+    id: str,
+    name: str,
+    found: Estimate,
+    failed: int,
+    higher_is_better: bool = True,
+    aggregation: str = "mean",
 ) -> ScoreRow:
     """An estimate as a row of the results."""
     shown = detectable(found)
@@ -105,6 +111,7 @@ def score_row(
         high=found.high,
         clusters=found.clusters,
         interval_method=found.method,
+        aggregation=aggregation,
         detectable_unpaired=shown.unpaired if shown else None,
         detectable_paired=shown.paired if shown else None,
     )
