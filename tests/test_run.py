@@ -247,25 +247,6 @@ def test_duplicate_prompts_are_asked_once() -> None:
     assert len(backend.asked) == 18, "0.1 is the same text in both versions"
 
 
-def test_comparisons_are_paired() -> None:
-    first = evaluate()
-    second = evaluate(ScriptedBackend(score=lambda p, c: -float(len(c)), fingerprint="short"))
-    rows = first.compare(second)
-    assert {row["id"] for row in rows} == set(ALL.split(","))
-    accuracy = next(r for r in rows if r["id"] == "jnli-1.3-0.2" and r["metric"] == "acc")
-    assert accuracy["n"] == 18
-    assert accuracy["difference"] == pytest.approx(
-        first.scores["jnli-1.3-0.2"]["acc"] - second.scores["jnli-1.3-0.2"]["acc"]
-    )
-    assert pandas.DataFrame(rows).shape[0] == len(rows)
-
-
-def test_confusion_scores_are_not_compared_as_means() -> None:
-    run = evaluate(tasks="jnli-1.3-0.2,marc_ja-1.1-0.2")
-    metrics = {row["metric"] for row in run.compare(run)}
-    assert metrics == {"acc", "acc_norm"}
-
-
 def test_window_notices() -> None:
     heard = Heard()
     run = evaluate(

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from tenbin.version import __version__
 
-__all__ = ["Run", "__version__", "evaluate", "load_run"]
+__all__ = ["Compared", "Run", "__version__", "compare", "evaluate", "load_run"]
 
 if TYPE_CHECKING:
-    from tenbin.api import Run, evaluate, load_run
+    from tenbin.api import Compared, Run, compare, evaluate, load_run
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"Run", "evaluate", "load_run"}:
+    if name in {"Compared", "Run", "compare", "evaluate", "load_run"}:
         from tenbin import api
 
         return getattr(api, name)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tenbin.asking import Listener
 from tenbin.backends.base import Backend
 from tenbin.config import build_config
-from tenbin.errors import ResultError
 from tenbin.results.folder import read_run
-from tenbin.results.outcomes import outcomes_of
 
 
 class Silence:
@@ -77,38 +75,26 @@ class Run:
             for metric, detail in self.document["details"][id].items()
         ]
 
-    def compare(self, other: Run, cells: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-        """Paired differences, this run minus the other, on the documents both have.
+    def compare(
+        self,
+        other: Run,
+        cells: Mapping[str, str] | None = None,
+        metrics: Sequence[str] = (),
+        allow: Sequence[str] = (),
+    ) -> list[dict[str, Any]]:
+        """Paired differences, this run less the other, on the documents both have.
 
         Args:
-            other: The run to compare with; may be this one, to compare two of its tasks.
+            other: The baseline; may be this run, to compare two of its tasks.
             cells: Task id here → task id there; by default every id that both runs have.
+            metrics: Names, or `all`; by default the first metric of each task.
+            allow: What may differ: `data`, `prompts`, `shots`, `seed`, `profile`.
 
         Returns:
-            One row a metric that is a mean over documents: difference, standard error, wins,
-            losses, ties, p-value.
+            One row a task and metric: difference, interval, wins, losses, p-value, Holm's p-value.
         """
-        from tenbin.statistics.comparison import compare
-
-        pairs = cells or {id: id for id in self.scores if id in other.scores}
-        if not pairs:
-            raise ResultError(
-                "the two runs share no task id", "say which to compare with cells={here: there}"
-            )
-        mine, theirs = outcomes_of(self.samples), outcomes_of(other.samples)
-        rows = []
-        for here, there in pairs.items():
-            for run, id in ((self, here), (other, there)):
-                if id not in run.scores:
-                    raise ResultError(
-                        f"no task {id!r} in the run", f"it has: {', '.join(run.scores)}"
-                    )
-            for metric, detail in self.document["details"][here].items():
-                # Scores of a confusion matrix are no means over documents: nothing to pair.
-                if (there, metric) in theirs and detail["stderr_method"] == "analytic":
-                    row = asdict(compare(mine[here, metric], theirs[there, metric]))
-                    rows.append({"id": here, "other_id": there, **row, "metric": metric})
-        return rows
+        mapping = {there: here for here, there in (cells or {}).items()}
+        return compare(other, self, mapping=mapping, metrics=metrics, allow=allow).table()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows of the table."""
@@ -129,6 +115,73 @@ def _score_columns(
         "clusters": detail.get("clusters"),
         "failed": detail["failed"],
     }
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Stored runs compared document by document."""
+
+    document: Mapping[str, Any]
+    """Runs, comparisons with the documents that changed, and what was left out."""
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a comparison: give it to pandas.DataFrame or polars.DataFrame."""
+        return [
+            {
+                "id": row["baseline"]["id"],
+                "other_id": row["other"]["id"],
+                "run": row["baseline"]["run"],
+                "other_run": row["other"]["run"],
+                "baseline": row["value"]["baseline"],
+                "other": row["value"]["other"],
+                **{name: row[name] for name in _COMPARED},
+            }
+            for row in self.document["comparisons"]
+        ]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows of the table."""
+        return iter(self.table())
+
+
+_COMPARED = (
+    *("metric", "n", "clusters", "difference", "stderr", "low", "high", "interval_method"),
+    *("wins", "losses", "ties", "p_value", "p_holm", "test", "detectable"),
+)
+
+
+def compare(
+    *runs: Run | str | Path,
+    cells: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    metrics: Sequence[str] = (),
+    allow: Sequence[str] = (),
+    all_pairs: bool = False,
+) -> Compared:
+    """Compare runs document by document; differences are the later run less the first.
+
+    Args:
+        *runs: Runs or their paths, the baseline first.
+        cells: With one run, compare the first of these ids with each other one; with several runs,
+            only these ids.
+        mapping: Id in the baseline → id in the other runs, where they are called differently.
+        metrics: Names, or `all`; by default the first metric of each task.
+        allow: What may differ: `data`, `prompts`, `shots`, `seed`, `profile`.
+        all_pairs: Compare every run with every other instead of each with the first.
+
+    Raises:
+        TenbinError: There is nothing to compare, or the cells are not comparable; says why.
+    """
+    from tenbin.comparing import Side, Wanted, compare_runs
+
+    opened = [run if isinstance(run, Run) else load_run(run) for run in runs]
+    written = [None if isinstance(run, Run) else str(run) for run in runs]
+    sides = [
+        Side(name or str(run.path or f"run {at + 1}"), run.document, run.samples)
+        for at, (run, name) in enumerate(zip(opened, written, strict=True))
+    ]
+    wanted = Wanted(tuple(cells), mapping or None, tuple(metrics), tuple(allow), all_pairs)
+    return Compared(compare_runs(sides, wanted))
 
 
 def evaluate(

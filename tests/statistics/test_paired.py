@@ -123,8 +123,12 @@ def test_sides_that_cannot_be_compared() -> None:
         compare(*sides([None], [1.0]))
     with pytest.raises(ResultError, match="different kinds"):
         compare(measured("mean", outcomes([1])), measured("mcc", outcomes([1], None, [0], [0])))
-    with pytest.raises(ResultError, match="group the same documents differently"):
-        compare(measured("mean", outcomes([1, 0])), measured("mean", outcomes([1, 0], ["a", "a"])))
+
+
+def test_what_either_side_joins_is_one_cluster() -> None:
+    one = measured("mean", outcomes([1, 0, 1, 0, 1]))
+    two = measured("mean", outcomes([1, 0, 1, 1, 1], ["a", "a", "b", "b", "c"]))
+    assert compare(one, two).clusters == compare(two, one).clusters == 3
 
 
 def test_one_cluster_has_no_error() -> None:
@@ -241,7 +245,9 @@ def test_swap_test_and_interval_of_confusion_scores_keep_their_level() -> None:
         for _ in range(2):
             right = hard + generator.logistic(size=len(owner)) + 0.6 > 0
             rows.append(eye[2 * gold + np.where(right, gold, 1 - gold)])
-        one, two = (Measured(names, groups, features, like.score, False, like.own) for features in rows)
+        one, two = (
+            Measured(names, groups, features, like.score, False, like.own) for features in rows
+        )
         sums = one.cluster_sums(), two.cluster_sums()
         rejected += swap_sides(*sums, (one.score, two.score), at, draws=199)[0] <= 0.05
         found.append(compare(one, two, at))

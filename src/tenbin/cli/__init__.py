@@ -1,4 +1,4 @@
-"""The command line: `tenbin run | report | serve | tasks | preview | validate`.
+"""The command line: `tenbin run | report | serve | tasks | preview | validate | compare`.
 
 Only argparse is imported here; each command imports what it needs when it runs.
 """

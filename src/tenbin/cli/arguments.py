@@ -22,6 +22,12 @@ _PREVIEW_EXAMPLES = """examples:
   tenbin preview --tasks mlogiqa_gen --template native --limit 1 --sample_data --format jsonl
   tenbin preview --tasks jnli-1.3-0.2 --num_fewshot 3 --sample_data --tokenizer smollm2-135m
 """
+_COMPARE_EXAMPLES = """examples:
+  tenbin compare before.json after.json
+  tenbin compare small.json medium.json large.json --all_pairs --metrics all
+  tenbin compare run.json --cells jnli-1.3-0.2 jnli-1.3-0.3
+  tenbin compare a.json b.json --map jnli-1.3-0.2=jnli-1.3-0.3 --format json -o difference.json
+"""
 
 
 def normalise_flags(argv: Sequence[str]) -> list[str]:
@@ -73,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_tasks(commands)
     _add_preview(commands)
     _add_validate(commands)
+    _add_compare(commands)
     return parser
 
 
@@ -281,3 +288,44 @@ def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     parser.add_argument("--include_path", metavar="PATHS", help="task files of your own")
     _add_data(parser)
+
+
+def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands, "compare", "compare stored runs document by document", _COMPARE_EXAMPLES
+    )
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders or their result.json, baseline first"
+    )
+    parser.add_argument(
+        "--cells",
+        nargs="+",
+        metavar="ID",
+        help="one run: compare the first of these with each other; several runs: only these",
+    )
+    parser.add_argument(
+        "--map",
+        nargs="+",
+        metavar="ID=ID",
+        help="id in the first run = id in the others, where they are called differently",
+    )
+    parser.add_argument(
+        "--metrics", metavar="NAMES", help="names or all (default: each task's first metric)"
+    )
+    parser.add_argument(
+        "--allow",
+        metavar="KINDS",
+        help="compare although these differ: data, prompts, shots, seed, profile",
+    )
+    parser.add_argument(
+        "--all_pairs", action="store_true", help="every run with every other, not with the first"
+    )
+    parser.add_argument(
+        "--changes",
+        type=int,
+        default=3,
+        metavar="N",
+        help="documents that got better or worse to list for each comparison (default: 3)",
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON there")

@@ -24,7 +24,7 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
     if document["groups"]:
         tables.append(_group_table(document))
     # A table that does not fit would fold into shreds.
-    if all(_natural_width(table, console) <= console.width for table in tables):
+    if all(natural_width(table, console) <= console.width for table in tables):
         for table in tables:
             console.print(table)
     else:
@@ -39,7 +39,7 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
         console.print(Text(f"note: {warning}", style="yellow"), soft_wrap=True)
 
 
-def _natural_width(table: Table, console: Console) -> int:
+def natural_width(table: Table, console: Console) -> int:
     """The width of a table that nothing squeezes."""
     return Measurement.get(console, console.options.update(width=10_000), table).maximum
 
@@ -59,14 +59,16 @@ def _print_precision(document: Mapping[str, Any], console: Console) -> None:
     if half < _WIDE or shown["unpaired"] is None:
         return
     scale = 1 if detail["unit"] == "%" else 100
-    console.print(
-        Text(
-            f"precision: {id} {metric}, n {detail['n']:,}: ±{100 * half:.0f} points. To be found "
-            f"four times out of five, a difference must be {scale * shown['unpaired']:.0f} points "
-            f"on other documents, about {scale * shown['paired']:.0f} on the same ones.",
-            style="dim",
+    unpaired, paired = scale * shown["unpaired"], scale * shown["paired"]
+    text = f"precision: {id} {metric}, n {detail['n']:,}: ±{100 * half:.0f} points. "
+    if unpaired >= 100:
+        text += "Too few documents to find any difference reliably."
+    else:
+        text += (
+            f"To be found four times out of five, a difference must be {unpaired:.0f} points on "
+            f"other documents, about {paired:.0f} on the same ones."
         )
-    )
+    console.print(Text(text, style="dim"))
 
 
 def _half_width(detail: Mapping[str, Any]) -> float | None:

@@ -51,7 +51,7 @@ def group_estimates(
         nothing = Estimate(None, None, None, None, 0, 0, method)
         return nothing, nothing
     sizes = [len(member.measured.documents) for member in scored]
-    joined = _join(scored)
+    joined = join_members(scored)
     by_documents = [size / sum(sizes) for size in sizes]
     by_member = [1 / len(scored)] * len(scored)
     estimator = _mean if all(member.measured.linear for member in scored) else _resampled
@@ -62,7 +62,7 @@ def group_estimates(
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
+class Joined:
     """Which documents of all members are one unit, and which units are drawn together."""
 
     clusters: list[NDArray[Any]]
@@ -71,7 +71,7 @@ class _Joined:
     """For each cluster, the number of its stratum: members that share items are one."""
 
 
-def _join(members: Sequence[Member]) -> _Joined:
+def join_members(members: Sequence[Member]) -> Joined:
     """Documents of one family that share a cluster or a document id are one unit."""
     import numpy as np
 
@@ -92,7 +92,7 @@ def _join(members: Sequence[Member]) -> _Joined:
     # Members are joined where they have a cluster in common, so a stratum never mixes strangers.
     count = int(number.max()) + 1
     together = _components(whose, number + len(members), len(members) + count)
-    return _Joined(clusters, together[len(members) :])
+    return Joined(clusters, together[len(members) :])
 
 
 def _components(first: NDArray[Any], second: NDArray[Any], size: int) -> NDArray[Any]:
@@ -109,7 +109,7 @@ def _components(first: NDArray[Any], second: NDArray[Any], size: int) -> NDArray
 def _mean(
     members: Sequence[Member],
     weights: Sequence[float],
-    joined: _Joined,
+    joined: Joined,
     seed: int,
     top: float | None,
 ) -> Estimate:
@@ -133,7 +133,7 @@ def _mean(
 def _resampled(
     members: Sequence[Member],
     weights: Sequence[float],
-    joined: _Joined,
+    joined: Joined,
     seed: int,
     top: float | None,
 ) -> Estimate:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tenbin.errors import ResultError
 from tenbin.statistics.bootstrap import Resampling, bootstrap
+from tenbin.statistics.groups import Member, join_members
 from tenbin.statistics.intervals import mean_estimate, t_interval, t_quantile
 from tenbin.statistics.measured import Measured
 from tenbin.statistics.permutation import mcnemar, sign_flip, sign_flip_counts, swap_sides
@@ -84,9 +85,14 @@ def compare(
             "compare runs of the same data, split and language",
         )
     if first.clusters != second.clusters:
+        # Data may differ where the user allows it: what either side joins belongs together.
+        numbers = join_members([Member("", first), Member("", second)]).clusters[0]
+        joined = tuple(str(number) for number in numbers)
+        first, second = replace(first, clusters=joined), replace(second, clusters=joined)
+    if not (math.isfinite(first.value) and math.isfinite(second.value)):
         raise ResultError(
-            "the two sides group the same documents differently",
-            "compare runs of the same data and the same version of tenbin",
+            "a score is beyond the range of a float",
+            "compare another metric: perplexity per byte instead of per word, for one",
         )
     steps = second.values - first.values
     better = steps if higher_is_better else -steps

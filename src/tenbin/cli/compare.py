@@ -1,0 +1,51 @@
+"""`tenbin compare`: two or more stored runs, document by document."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tenbin.config import split_list
+from tenbin.errors import ConfigError
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Compare, and print or write what came out."""
+    from tenbin.api import compare
+    from tenbin.report.comparison import print_comparison
+
+    document = compare(
+        *options.runs,
+        cells=[id for written in options.cells or () for id in split_list(written)],
+        mapping=_mapping(options.map or ()),
+        metrics=split_list(options.metrics or ""),
+        allow=split_list(options.allow or ""),
+        all_pairs=options.all_pairs,
+    ).document
+    written = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    if options.output:
+        try:
+            Path(options.output).write_text(f"{written}\n", encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"--output {options.output}: cannot be written: {error.strerror}"
+            ) from error
+    if options.format == "json":
+        print(written)
+    else:
+        print_comparison(document, options.changes)
+    return 0
+
+
+def _mapping(written: Sequence[str]) -> dict[str, str]:
+    mapping = {}
+    for part in (part for one in written for part in split_list(one)):
+        here, equals, there = part.partition("=")
+        if not equals or not here.strip() or not there.strip():
+            raise ConfigError(
+                f"--map {part}: takes ID_IN_FIRST=ID_IN_OTHER", "--map jnli-1.3-0.2=jnli-1.3-0.3"
+            )
+        mapping[here.strip()] = there.strip()
+    return mapping

@@ -1,0 +1,104 @@
+"""`tenbin compare` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+import tenbin
+from tenbin.cli import main
+from tenbin.report.comparison import print_comparison
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+RUN = ["run", "--model", "scripted", "--sample_data", "--tasks", "jnli-1.3-0.2,mlogiqa_gen_ja"]
+
+
+@pytest.fixture
+def runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Two runs of models that write different things."""
+    paths = (str(tmp_path / "before.json"), str(tmp_path / "after.json"))
+    for path, text in zip(paths, ("{'answer': 'A'}", "{'answer': 'C'}"), strict=True):
+        given = ["--model_args", f"text={text}", "--output_path", path]
+        assert main([*RUN, *given]) == 0
+    capsys.readouterr()
+    return paths
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_two_runs(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "compare", *runs)
+    assert code == 0, err
+    for word in ("A  ", "B  ", "mlogiqa_gen_ja", "exact_match,strict-match", "Holm", "2 tests"):
+        assert word in out
+    assert "changed in mlogiqa_gen_ja" in out and "'A' → 'C' (right: 'C')" in out
+    assert "\x1b" not in out, "no colour codes in a pipe"
+    assert "changed in" not in run(capsys, "compare", *runs, "--changes", "0")[1]
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_any_width_is_kept(
+    width: int, runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tenbin.compare(*runs, metrics=["all"]).document
+    shown = {**document, "runs": [{**one, "name": "x"} for one in document["runs"]]}
+    print_comparison(shown, console=Console(width=width, color_system=None))
+    out = capsys.readouterr().out
+    assert max(cell_len(line.rstrip()) for line in out.splitlines()) <= width
+    assert "format_failure,flexible-extract ↓" in out
+
+
+def test_json_to_a_pipe_and_to_a_file(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "difference.json"
+    code, out, _ = run(capsys, "compare", *runs, "--format", "json", "-o", str(path))
+    assert code == 0
+    document = json.loads(out)
+    assert document == json.loads(path.read_text(encoding="utf-8"))
+    assert document["schema_version"] == 1 and document["tests"] == 2
+    assert [one["name"] for one in document["runs"]] == list(runs)
+    assert document["comparisons"][1]["changes"][0]["other"]["answer"] == "C"
+    code, _, err = run(capsys, "compare", *runs, "-o", str(tmp_path))
+    assert code == 1 and "cannot be written" in err
+
+
+def test_refusals_are_one_message(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = str(tmp_path / "shots.json")
+    assert main([*RUN, "--num_fewshot", "1", "--output_path", other]) == 0
+    capsys.readouterr()
+    code, out, err = run(capsys, "compare", runs[0], other)
+    assert code == 1 and out == "" and err.startswith("tenbin: not comparable:")
+    assert "shots: 0 here, 1 there" in err and "--allow shots" in err
+    code, out, _ = run(capsys, "compare", runs[0], other, "--allow", "shots")
+    assert code == 0 and "allowed to differ: shots" in out
+    for arguments, words in (
+        ([runs[0]], "nothing to compare"),
+        ([runs[0], "nowhere.json"], "no stored run there"),
+        ([*runs, "--map", "jnli"], "takes ID_IN_FIRST=ID_IN_OTHER"),
+        ([*runs, "--allow", "everything"], "what may differ: data"),
+        ([*runs, "--cells", "jnli"], "no task 'jnli'"),
+    ):
+        code, _, err = run(capsys, "compare", *arguments)
+        assert code == 1 and words in err and "Traceback" not in err
+
+
+def test_cells_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "templates.json")
+    main([*RUN[:-1], "jnli-1.3-0.2,jnli-1.3-0.3", "--output_path", path])
+    capsys.readouterr()
+    code, out, _ = run(capsys, "compare", path, "--cells", "jnli-1.3-0.2", "jnli-1.3-0.3")
+    assert code == 0 and "jnli-1.3-0.2 → jnli-1.3-0.3" in out
+    commas = run(capsys, "compare", path, "--cells", "jnli-1.3-0.2,jnli-1.3-0.3")
+    assert commas[1] == out
