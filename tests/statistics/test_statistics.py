@@ -68,7 +68,7 @@ def test_confusion_scores_are_vectorised(name: str) -> None:
 _PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(_PAIRS, st.permutations(range(4)), st.randoms(use_true_random=False))
 def test_confusion_properties(
     pairs: list[tuple[int, int]], renamed: list[int], shuffler: random.Random
@@ -102,6 +102,7 @@ def test_mean_of_one_and_of_none() -> None:
     assert summarise("mcc", "mcc", classified([0], [0]), 0, "x").stderr is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30), st.randoms(use_true_random=False))
 def test_mean_agrees_with_numpy_in_any_order(values: list[float], shuffler: random.Random) -> None:
     row = summarise("m", "mean", make_outcomes(list(values)), 0, "x")

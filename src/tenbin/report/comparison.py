@@ -84,10 +84,15 @@ def _print_lines(document: Mapping[str, Any], console: Console) -> None:
             Text(f"  {first} → {second}  "), Text(f"{difference} {interval}", _style(row)), sep=""
         )
         console.print(
-            f"  n {row['n']:,}: {row['wins']:,} won, {row['losses']:,} lost, {row['ties']:,} tied; "
+            f"  {_count(row)}: {row['wins']:,} won, {row['losses']:,} lost, {row['ties']:,} tied; "
             f"p {_p(row['p_value'])}, Holm {_corrected(row).rstrip()}",
             highlight=False,
         )
+
+
+def _count(row: Mapping[str, Any]) -> str:
+    clusters = "" if row["clusters"] == row["n"] else f" in {row['clusters']:,} clusters"
+    return f"n {row['n']:,}{clusters}"
 
 
 def _cell(document: Mapping[str, Any], row: Mapping[str, Any]) -> str:
