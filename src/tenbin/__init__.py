@@ -14,14 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from tenbin.version import __version__
 
-__all__ = ["Compared", "Run", "__version__", "compare", "evaluate", "load_run"]
+__all__ = [
+    "Compared",
+    "Run",
+    "Sweep",
+    "__version__",
+    "compare",
+    "evaluate",
+    "load_run",
+    "sweep",
+]
 
 if TYPE_CHECKING:
-    from tenbin.api import Compared, Run, compare, evaluate, load_run
+    from tenbin.api import Compared, Run, Sweep, compare, evaluate, load_run, sweep
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"Compared", "Run", "compare", "evaluate", "load_run"}:
+    if name in __all__:
         from tenbin import api
 
         return getattr(api, name)

@@ -9,8 +9,9 @@ from typing import Any
 
 from tenbin.asking import Listener
 from tenbin.backends.base import Backend
-from tenbin.config import build_config
+from tenbin.config import AUTO, build_config
 from tenbin.results.folder import read_run
+from tenbin.results.outcomes import outcomes_of
 
 
 class Silence:
@@ -96,9 +97,29 @@ class Run:
         mapping = {there: here for here, there in (cells or {}).items()}
         return compare(other, self, mapping=mapping, metrics=metrics, allow=allow).table()
 
+    def sweep(self, metric: str | None = None) -> Sweep:
+        """The report of a run that holds several templates, shots or draws of its tasks."""
+        from tenbin.choosing import full_report
+
+        return Sweep(self, full_report(self.document, outcomes_of(self.samples), metric))
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows of the table."""
         return iter(self.table())
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A finished sweep: the run that holds every option, and the report on it."""
+
+    run: Run
+    report: Mapping[str, Any]
+    """What sweep.json holds: options, differences, the choice and its honest score."""
+
+    @property
+    def chosen(self) -> list[str]:
+        """Task ids with the chosen templates, ready for `evaluate`."""
+        return [one["id"] for one in self.report["chosen"]]
 
 
 def _score_columns(
@@ -204,11 +225,13 @@ def evaluate(
     Raises:
         TenbinError: Anything the user can mend, with a hint.
     """
-    from tenbin.run import execute
-
     name = model if isinstance(model, str) else type(model).__name__
     given = dict(options, model=name, tasks=tasks if isinstance(tasks, str) else list(tasks))
     config = build_config(given)
+    if config.template == AUTO:
+        from tenbin.choosing import execute_auto as execute
+    else:
+        from tenbin.run import execute
     finished = execute(
         config,
         listener or Silence(),
@@ -217,6 +240,43 @@ def evaluate(
     )
     path = finished.folder.path if finished.folder else None
     return Run(finished.document, list(finished.samples()), path)
+
+
+def sweep(
+    model: str | Backend = "hf",
+    tasks: str | Sequence[str] = (),
+    *,
+    metric: str | None = None,
+    write: bool = False,
+    listener: Listener | None = None,
+    **options: Any,
+) -> Sweep:
+    """Run all templates of each task and choose among them; options as for `evaluate`.
+
+    Args:
+        model: A backend's name, or a backend that is open already.
+        tasks: Names without templates.
+        metric: The metric to choose by; by default each task's first.
+        write: Whether to write a run folder; given `output_path`, it is written anyway.
+        listener: Told how the run goes on.
+        **options: Also `templates`, `num_fewshot_sweep`, `seeds`, `select_on`.
+    """
+    from tenbin.choosing import execute_sweep
+
+    name = model if isinstance(model, str) else type(model).__name__
+    config = build_config(
+        dict(options, model=name, tasks=tasks if isinstance(tasks, str) else list(tasks))
+    )
+    finished = execute_sweep(
+        config,
+        listener or Silence(),
+        metric,
+        backend=None if isinstance(model, str) else model,
+        write=write or config.output_path is not None,
+    )
+    run = finished.run
+    path = run.folder.path if run.folder else None
+    return Sweep(Run(run.document, list(run.samples()), path), finished.report)
 
 
 def load_run(path: str | Path) -> Run:

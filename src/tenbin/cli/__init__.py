@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tenbin: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        kept = options.command == "run" and not options.no_cache
+        kept = options.command in {"run", "sweep"} and not options.no_cache
         more = "; every answer so far is kept, the same command goes on from here" if kept else ""
         print(f"\ntenbin: interrupted{more}", file=sys.stderr)
         return 130

@@ -17,6 +17,18 @@ _RUN_EXAMPLES = """examples:
   tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq --template native
   tenbin run --config run.yaml --limit 100
 """
+_SWEEP_EXAMPLES = """examples:
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jcommonsenseqa,jnli,marc_ja \\
+      --num_fewshot 3 --select_on train:200
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli-1.1 --templates 0.2,0.3 \\
+      --num_fewshot_sweep 0,1,3,5
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli --num_fewshot 3 --seeds 5
+  tenbin sweep runs/20260101-120000-model --metric balanced_acc     (a stored sweep)
+"""
+_SELECT_HELP = (
+    "where the template is chosen: crossfit (default), each tenth of the scored documents by what "
+    "is best on the others; or SPLIT:N, such as train:200, documents that are not scored"
+)
 _PREVIEW_EXAMPLES = """examples:
   tenbin preview --tasks jcommonsenseqa-1.1-0.3 --num_fewshot 3 --limit 2 --sample_data
   tenbin preview --tasks mlogiqa_gen --template native --limit 1 --sample_data --format jsonl
@@ -74,6 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tenbin {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
+    _add_sweep(commands)
     add_report(partial(_command, commands))
     add_serve(partial(_command, commands))
     _add_tasks(commands)
@@ -105,6 +118,16 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     _add_model(parser)
     _add_prompt(parser)
     _add_data(parser)
+    _add_output(parser)
+    parser.add_argument_group("choosing a template").add_argument(
+        "--select_on",
+        metavar="SPLIT:N",
+        help="with --template auto: documents that the template is chosen on "
+        "(default: train:200); they are not scored",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     output = parser.add_argument_group("output")
     output.add_argument(
         "--output_path",
@@ -126,6 +149,43 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE",
         help="YAML with these same names as keys; flags override it",
     )
+    return output
+
+
+def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "sweep",
+        "run all templates of each task, and choose among them without fooling oneself",
+        _SWEEP_EXAMPLES,
+    )
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="a stored sweep to report on again, without a model"
+    )
+    group = parser.add_argument_group("what to sweep over")
+    group.add_argument("--templates", metavar="NAMES", help="comma-separated, or all (the default)")
+    group.add_argument(
+        "--num_fewshot_sweep", metavar="N,N…", help="numbers of shots to try, such as 0,1,3,5"
+    )
+    group.add_argument(
+        "--seeds",
+        metavar="N",
+        help="draws of examples to repeat everything with: mean, spread, and how much of the "
+        "variance is prompt, examples and items",
+    )
+    group.add_argument("--select_on", metavar="WHERE", help=_SELECT_HELP)
+    group.add_argument(
+        "--metric", metavar="NAME", help="choose by this metric (default: each task's first)"
+    )
+    _add_selection(parser)
+    _add_model(parser)
+    _add_prompt(parser)
+    _add_data(parser)
+    output = _add_output(parser)
+    output.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    output.add_argument(
+        "-o", dest="report_file", metavar="FILE", help="also write the report as JSON"
+    )
 
 
 def _add_selection(parser: argparse.ArgumentParser) -> None:
@@ -139,7 +199,8 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--template",
         metavar="NAME",
-        help="template for bare names and groups (default: the task's)",
+        help="template for bare names and groups (default: the task's); auto: choose the best "
+        "on documents that are not scored",
     )
     group.add_argument(
         "--num_fewshot",

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from tenbin.config import RunConfig, build_config, check_values, read_run_file
+from tenbin.config import AUTO, RunConfig, build_config, check_values, read_run_file
 
 
 def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
@@ -35,8 +35,11 @@ def execute(options: argparse.Namespace) -> int:
         import_altair()
 
     from tenbin.report.progress import open_progress
-    from tenbin.run import execute as run
 
+    if config.template == AUTO:
+        from tenbin.choosing import execute_auto as run
+    else:
+        from tenbin.run import execute as run
     finished = run(config, open_progress())
 
     from tenbin.report.terminal import make_console, print_results

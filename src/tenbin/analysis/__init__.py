@@ -1,0 +1,1 @@
+"""Questions put to stored runs: sweeps over templates, comparisons, consistency of languages."""

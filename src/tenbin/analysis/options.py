@@ -1,0 +1,152 @@
+"""The options of a sweep, out of a stored run: each template and number of shots of a task.
+
+Draws of examples (`--seeds`) are no options but repetitions: an option's documents are averaged over
+them. Knows result documents and outcomes; chooses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tenbin.errors import ResultError
+from tenbin.metrics.registry import METRICS
+from tenbin.records import Outcome
+from tenbin.statistics.measured import Measured, measured
+from tenbin.statistics.selection import on_shared_documents, widened
+
+Outcomes = Mapping[tuple[str, str], Sequence[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A way to put a task: one template with one number of shots."""
+
+    template: str
+    shots: int
+    cells: tuple[str, ...]
+    """Ids of its draws of examples, one where there is no sweep over draws."""
+    draws: tuple[Measured, ...]
+    """What each draw scored, on the documents that all options of the task scored."""
+    failed: int
+    """Documents without an answer, over all draws."""
+
+    @property
+    def together(self) -> Measured:
+        """Each document averaged over the draws."""
+        if len(self.draws) == 1:
+            return self.draws[0]
+        features = sum(draw.features for draw in self.draws) / len(self.draws)
+        return replace(self.draws[0], features=features)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A task with everything a sweep tried on it."""
+
+    name: str
+    version: str
+    metric: str
+    percent: bool
+    higher_is_better: bool
+    options: tuple[Option, ...]
+    selecting: tuple[Option, ...]
+    """The same options on documents held out, in the same order; none for cross-fitting."""
+    select_split: str | None
+
+    @property
+    def label(self) -> str:
+        """Task and version, as tables show it."""
+        return f"{self.name} {self.version}"
+
+
+def swept_tasks(
+    document: Mapping[str, Any], outcomes: Outcomes, metric: str | None = None
+) -> list[Swept]:
+    """Every task of a run with its options.
+
+    Args:
+        document: result.json.
+        outcomes: The run's outcomes.
+        metric: The metric to go by; by default each task's first.
+
+    Raises:
+        ResultError: No task of the run has the metric, or options share no scored document.
+    """
+    tasks: dict[tuple[str, str], list[str]] = {}
+    for id, config in document["configs"].items():
+        tasks.setdefault((config["task"], config["version"]), []).append(id)
+    known = {name for details in document["details"].values() for name in details}
+    if metric is not None and metric not in known:
+        raise ResultError(
+            f"no task of the run has the metric {metric!r}", f"metrics: {', '.join(sorted(known))}"
+        )
+    return [_swept(document, outcomes, name, ids, metric) for name, ids in tasks.items()]
+
+
+def _swept(
+    document: Mapping[str, Any],
+    outcomes: Outcomes,
+    name: tuple[str, str],
+    ids: Sequence[str],
+    metric: str | None,
+) -> Swept:
+    details = document["details"][ids[0]]
+    used = metric if metric in details else next(iter(details))
+    detail = details[used]
+    configs = {id: document["configs"][id] for id in ids}
+    scoring = [id for id in ids if configs[id].get("role") != "select"]
+    choosing = [id for id in ids if configs[id].get("role") == "select"]
+    aggregation = _aggregation(used, detail)
+    return Swept(
+        name=name[0],
+        version=name[1],
+        metric=used,
+        percent=detail["unit"] == "%",
+        higher_is_better=detail["higher_is_better"],
+        options=_options(configs, scoring, outcomes, used, aggregation),
+        selecting=_options(configs, choosing, outcomes, used, aggregation) if choosing else (),
+        select_split=configs[choosing[0]]["split"] if choosing else None,
+    )
+
+
+def _aggregation(metric: str, detail: Mapping[str, Any]) -> str:
+    """How values become a score: stored with the metric, known by its name in older files."""
+    stored = detail.get("aggregation")
+    if stored is not None:
+        return str(stored)
+    name = metric.partition(",")[0]
+    return METRICS[name].aggregation if name in METRICS else "mean"
+
+
+def _options(
+    configs: Mapping[str, Mapping[str, Any]],
+    ids: Sequence[str],
+    outcomes: Outcomes,
+    metric: str,
+    aggregation: str,
+) -> tuple[Option, ...]:
+    found = [measured(aggregation, outcomes.get((id, metric), ())) for id in ids]
+    shared = on_shared_documents(found)
+    if not shared[0].documents:
+        raise ResultError(
+            f"{ids[0]} and its siblings share no scored document",
+            "look at the failures of the run",
+        )
+    if len({one.features.shape[1] for one in shared}) > 1:
+        shared = widened(shared)
+    by_option: dict[tuple[str, int], list[int]] = {}
+    for at, id in enumerate(ids):
+        key = (configs[id]["template"], configs[id]["num_fewshot"])
+        by_option.setdefault(key, []).append(at)
+    return tuple(
+        Option(
+            template,
+            shots,
+            tuple(ids[at] for at in positions),
+            tuple(shared[at] for at in positions),
+            sum(o.value is None for at in positions for o in outcomes.get((ids[at], metric), ())),
+        )
+        for (template, shots), positions in by_option.items()
+    )

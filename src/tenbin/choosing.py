@@ -1,0 +1,161 @@
+"""Runs that choose a template: `tenbin sweep`, and `--template auto` of `tenbin run`.
+
+A sweep evaluates every option on the scored documents and reports on the choice. `auto` with
+documents held out is cheaper: all templates meet those documents only, and the chosen one alone is
+scored. Both load the model once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tenbin.analysis.command import run_command
+from tenbin.analysis.options import Outcomes, swept_tasks
+from tenbin.analysis.sweep import sweep_report
+from tenbin.asking import Listener
+from tenbin.backends.base import Backend
+from tenbin.backends.registry import open_backend
+from tenbin.config import CROSSFIT, RunConfig
+from tenbin.errors import ConfigError
+from tenbin.preparation import CellSetup, choose_cells, load_data, selecting_cells
+from tenbin.records import Outcome
+from tenbin.run import Finished, backend_settings, execute, execute_cells
+from tenbin.statistics.selection import best_of
+from tenbin.sweeping import ALL
+
+DEFAULT_SELECTION = "train:200"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFinished:
+    """A sweep that is over: the run that holds every option, and what it says."""
+
+    run: Finished
+    report: Mapping[str, Any]
+
+
+def execute_sweep(
+    config: RunConfig,
+    listener: Listener,
+    metric: str | None = None,
+    backend: Backend | None = None,
+    write: bool = True,
+) -> SweepFinished:
+    """Run every option of every task in one go, and analyse.
+
+    Raises:
+        ConfigError: There is one option only.
+    """
+    if not (config.templates or config.num_fewshot_sweep or config.seeds > 1):
+        config = replace(config, templates=(ALL,))
+    _check_options(choose_cells(config))
+    finished = execute(config, listener, backend, write)
+    report = full_report(finished.document, outcomes_by_id(finished), metric)
+    return SweepFinished(finished, report)
+
+
+def full_report(
+    document: Mapping[str, Any], outcomes: Outcomes, metric: str | None = None
+) -> dict[str, Any]:
+    """The report of a sweep, with the command that uses what it chose."""
+    report = sweep_report(document, outcomes, metric)
+    chosen = report["chosen"]
+    if chosen:
+        ids, shots = [one["id"] for one in chosen], [one["shots"] for one in chosen]
+        report["command"] = run_command(document["config"], ids, shots)
+    return report
+
+
+def execute_auto(
+    config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
+) -> Finished:
+    """Choose a template for every task on documents held out, then score with it."""
+    if config.select_on == CROSSFIT:
+        raise ConfigError(
+            "--template auto chooses on documents of another split, such as train:200",
+            "to choose on the scored documents themselves: tenbin sweep --select_on crossfit",
+        )
+    asked = replace(config, select_on=config.select_on or DEFAULT_SELECTION)
+    swept = replace(asked, template=None, templates=(ALL,))
+    setups = choose_cells(swept)
+    selecting = selecting_cells(swept, setups)
+    load_data(swept, [*setups, *selecting], listener.transfer)  # every fault before a model loads
+    opened = backend or open_backend(backend_settings(config, listener.message))
+    try:
+        listener.message(
+            f"choosing among {len(selecting)} templates on {asked.select_on}: {_names(selecting)}"
+        )
+        tried = execute_cells(swept, selecting, listener, opened, write=False)
+        choice = _choices(tried)
+        for task, entry in choice.items():
+            listener.message(f"{task}: template {entry['template']}, {_said(entry)}")
+        chosen = [s for s in setups if choice[_task(s)]["template"] == s.cell.template]
+        return execute_cells(
+            asked,
+            chosen,
+            listener,
+            opened,
+            write,
+            also={"template_choice": {"select_on": asked.select_on, "tasks": choice}},
+        )
+    finally:
+        if backend is None:
+            opened.close()
+
+
+def outcomes_by_id(finished: Finished) -> dict[tuple[str, str], list[Outcome]]:
+    """The outcomes of a run, by task id and metric."""
+    found: dict[tuple[str, str], list[Outcome]] = {}
+    for one in finished.judged:
+        for outcome in one.outcomes:
+            found.setdefault((outcome.cell.id, outcome.metric), []).append(outcome)
+    return found
+
+
+def _check_options(setups: list[CellSetup]) -> None:
+    counts: dict[str, int] = {}
+    for setup in setups:
+        counts[_task(setup)] = counts.get(_task(setup), 0) + 1
+    if max(counts.values()) == 1:
+        raise ConfigError(
+            "there is nothing to sweep over: every task has one template, one number of shots "
+            "and one draw",
+            "give --templates, --num_fewshot_sweep or --seeds",
+        )
+
+
+def _choices(tried: Finished) -> dict[str, Any]:
+    """The template that each task's held-out documents choose, with all their scores."""
+    choice: dict[str, Any] = {}
+    # In the first round every cell selects; as options of their own they are simply scored.
+    document = {
+        **tried.document,
+        "configs": {id: {**c, "role": "score"} for id, c in tried.document["configs"].items()},
+    }
+    for swept in swept_tasks(document, outcomes_by_id(tried)):
+        scores = [option.together.value for option in swept.options]
+        best = best_of(scores, swept.higher_is_better)
+        choice[f"{swept.name}-{swept.version}"] = {
+            "template": swept.options[best].template,
+            "metric": swept.metric,
+            "documents": len(swept.options[best].together.documents),
+            "scores": {
+                option.template: score for option, score in zip(swept.options, scores, strict=True)
+            },
+        }
+    return choice
+
+
+def _task(setup: CellSetup) -> str:
+    return f"{setup.task.name}-{setup.task.version}"
+
+
+def _names(setups: list[CellSetup]) -> str:
+    return ", ".join(dict.fromkeys(setup.cell.template for setup in setups))
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    scores = ", ".join(f"{name} {score:.3f}" for name, score in entry["scores"].items())
+    return f"by {entry['metric']} on {entry['documents']} documents ({scores})"

@@ -1,0 +1,72 @@
+"""`tenbin sweep`: every template in one run, and what choosing the best is worth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tenbin.cli.run import config_from
+from tenbin.errors import ConfigError
+
+_NOT_CONFIG = ("run", "metric", "format", "report_file")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run a sweep or read one back, and print what it says."""
+    report = _stored(options) if options.run else _fresh(options)
+    if options.report_file:
+        _write(Path(options.report_file), report)
+    if options.format == "json":
+        print(json.dumps(report, ensure_ascii=False, indent=2))
+        return 0
+
+    from tenbin.report.sweep import print_sweep
+
+    print_sweep(report)
+    return 0
+
+
+def _stored(options: argparse.Namespace) -> Mapping[str, Any]:
+    given = [
+        f"--{name}"
+        for name, value in vars(options).items()
+        if value is not None and name not in {"command", *_NOT_CONFIG}
+    ]
+    if given:
+        raise ConfigError(
+            f"{options.run} is a stored run: {', '.join(given)} would need a new one",
+            "leave the run out to evaluate, or the flags to read it back",
+        )
+
+    from tenbin.choosing import full_report
+    from tenbin.results.folder import read_run
+    from tenbin.results.outcomes import outcomes_of
+
+    stored = read_run(options.run)
+    return full_report(stored.document, outcomes_of(stored.samples()), options.metric)
+
+
+def _fresh(options: argparse.Namespace) -> Mapping[str, Any]:
+    config = config_from(options, *_NOT_CONFIG)
+
+    from tenbin.choosing import execute_sweep
+    from tenbin.report.progress import open_progress
+
+    finished = execute_sweep(config, open_progress(), options.metric)
+    if finished.run.folder is not None:
+        _write(finished.run.folder.path / "sweep.json", finished.report)
+    return (
+        {**finished.report, "run": str(finished.run.folder.path)}
+        if finished.run.folder
+        else (finished.report)
+    )
+
+
+def _write(path: Path, report: Mapping[str, Any]) -> None:
+    try:
+        path.write_text(json.dumps(report, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
