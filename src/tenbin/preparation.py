@@ -26,7 +26,7 @@ from tenbin.planning.plan import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT
 from tenbin.prompts.building import Measure, PromptSettings, build_prompts
 from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task
-from tenbin.sweeping import check_draws, swept_cells, swept_templates
+from tenbin.sweeping import check_sweep, swept_cells, swept_templates
 from tenbin.tasks.registry import Selected, load_registry
 
 
@@ -117,7 +117,7 @@ def choose_cells(config: RunConfig) -> list[CellSetup]:
                     f"{chosen.full_id} is asked for twice, with different shots or limits",
                     "name it once, or make two runs",
                 )
-    check_draws(config, [setup.cell for setup in setups.values()])
+    check_sweep(config, [setup.cell for setup in setups.values()])
     _check_extra_metrics(config, [setup.task for setup in setups.values()])
     return list(setups.values())
 

@@ -64,12 +64,18 @@ def swept_cells(config: RunConfig, task: Task, template: str, shots: int) -> lis
     return cells
 
 
-def check_draws(config: RunConfig, cells: Iterable[Cell]) -> None:
-    """Refuse several draws of examples where no prompt shows any.
+def check_sweep(config: RunConfig, cells: Iterable[Cell]) -> None:
+    """Refuse a sweep over nothing.
 
     Raises:
-        ConfigError: No cell has shots.
+        ConfigError: Examples are to be drawn anew but no prompt shows any, or a choice is to be
+            made and there is nothing to choose from.
     """
+    if config.select_on and not (config.templates or config.num_fewshot_sweep):
+        raise ConfigError(
+            "--select_on says where a template is chosen, but there is nothing to choose from",
+            "use it with --template auto, or with `tenbin sweep`",
+        )
     if config.seeds > 1 and not any(cell.shots for cell in cells):
         raise ConfigError(
             "--seeds draws examples anew, but no task has shots",

@@ -120,6 +120,7 @@ def test_draws_are_repetitions_of_an_option() -> None:
     shares = found["variance"]
     assert shares["prompt"] + shares["examples"] + shares["items"] == pytest.approx(1)
     assert shares["shots"] == 2
+    assert shares["varied"] == ["prompt", "examples", "items"]
 
 
 def test_shots_are_options_too() -> None:

@@ -8,7 +8,12 @@ import pytest
 from tenbin.errors import ResultError
 from tenbin.records import Cell, Outcome
 from tenbin.statistics.measured import Measured, measured
-from tenbin.statistics.selection import best_of, cross_fitted, on_shared_documents
+from tenbin.statistics.selection import (
+    best_of,
+    cross_fitted,
+    honest_estimate,
+    on_shared_documents,
+)
 
 CELL = Cell("jnli", "1.1", "0.2", 0, 1234)
 
@@ -119,3 +124,22 @@ def test_the_honest_score_is_unbiased_and_the_naive_one_is_not(spread: float) ->
     # has; what that costs lies within the noise of this many rounds.
     assert abs(bias_honest) < 3 * error + 0.002
     assert bias_naive > 0.02
+
+
+@pytest.mark.parametrize("equal", [True, False], ids=["all equal", "slightly different"])
+def test_the_honest_interval_covers_the_chosen_templates_truth(equal: bool) -> None:
+    from scipy import stats
+
+    generator = np.random.default_rng(77)
+    chances = np.full(6, 0.6) if equal else np.linspace(0.5, 0.65, 6)
+    covered = 0
+    rounds = 400
+    for _ in range(rounds):
+        latent = (generator.normal(0, 1, (1, 120)) + generator.normal(0, 0.7, (6, 120))) / 1.2207
+        right = (latent < stats.norm.ppf(chances)[:, None]).astype(float)
+        choice = cross_fitted([option(list(row)) for row in right], seed=1, repeats=4)
+        found = honest_estimate(choice, 1, 1.0)
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= chances[choice.best] <= found.high
+    assert 0.92 <= covered / rounds <= 0.98

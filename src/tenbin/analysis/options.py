@@ -1,7 +1,7 @@
 """The options of a sweep, out of a stored run: each template and number of shots of a task.
 
-Draws of examples (`--seeds`) are no options but repetitions: an option's documents are averaged over
-them. Knows result documents and outcomes; chooses nothing.
+Draws of examples (`--seeds`) are no options but repetitions: an option's documents are averaged
+over them. Knows result documents and outcomes; chooses nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Option:
         """Each document averaged over the draws."""
         if len(self.draws) == 1:
             return self.draws[0]
-        features = sum(draw.features for draw in self.draws) / len(self.draws)
+        import numpy as np
+
+        features = np.mean([draw.features for draw in self.draws], axis=0)
         return replace(self.draws[0], features=features)
 
 
@@ -93,7 +95,7 @@ def _swept(
     metric: str | None,
 ) -> Swept:
     details = document["details"][ids[0]]
-    used = metric if metric in details else next(iter(details))
+    used: str = metric if metric is not None and metric in details else next(iter(details))
     detail = details[used]
     configs = {id: document["configs"][id] for id in ids}
     scoring = [id for id in ids if configs[id].get("role") != "select"]

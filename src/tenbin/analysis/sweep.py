@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from typing import Any
 
 from tenbin.analysis.options import Option, Outcomes, Swept, swept_tasks
 from tenbin.statistics.intervals import Estimate, estimate
 from tenbin.statistics.measured import Measured
-from tenbin.statistics.paired import Difference, holm, paired_difference
-from tenbin.statistics.selection import FOLDS, REPEATS, best_of, cross_fitted
+from tenbin.statistics.paired import Comparison, compare, holm
+from tenbin.statistics.selection import FOLDS, REPEATS, best_of, cross_fitted, honest_estimate
 from tenbin.statistics.variance import variance_shares
 
 
@@ -67,7 +68,7 @@ def _task_report(swept: Swept, seed: int) -> dict[str, Any]:
         "best": best,
     }
     if len(together) > 1:
-        report["differences"] = _differences(together, best, seed)
+        report["differences"] = _differences(swept, together, best, seed)
         report["choice"] = _choice(swept, together, seed)
     shares = _variance(swept.options)
     if shares is not None:
@@ -121,41 +122,37 @@ def _spread(scores: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _differences(options: Sequence[Measured], best: int, seed: int) -> list[dict[str, Any]]:
-    """The best against each other, paired.
+def _differences(
+    swept: Swept, options: Sequence[Measured], best: int, seed: int
+) -> list[dict[str, Any]]:
+    """The best less each other, paired.
 
     The best was not known before, so every pair counts as tested: Holm runs over all of them, and
     what it says of the pairs with the best holds however the best was found.
     """
-    pairs = [(a, b) for a in range(len(options)) for b in range(a + 1, len(options))]
-    found = {pair: paired_difference(options[pair[0]], options[pair[1]], seed) for pair in pairs}
-    corrected = dict(zip(pairs, holm([found[pair].p_value for pair in pairs]), strict=True))
-    entries = []
-    for other in range(len(options)):
-        if other == best:
-            continue
-        pair = (min(best, other), max(best, other))
-        sign = 1 if pair[0] == best else -1
-        entries.append({"option": other, **_signed(found[pair], sign), "p_holm": corrected[pair]})
-    return entries
-
-
-def _signed(found: Difference, sign: int) -> dict[str, Any]:
-    """A difference seen from the other side."""
-    low, high = found.low, found.high
-    wins, losses = found.wins, found.losses
-    if sign < 0:
-        low, high = (None if high is None else -high), (None if low is None else -low)
-        wins, losses = losses, wins
-    return {
-        "difference": sign * found.value,
-        "low": low,
-        "high": high,
-        "wins": wins,
-        "losses": losses,
-        "ties": found.ties,
-        "p_value": found.p_value,
-    }
+    found: dict[tuple[int, int], Comparison] = {}
+    for one, two in combinations(range(len(options)), 2):
+        pair = (two, one) if one == best else (one, two)
+        found[pair] = compare(
+            options[pair[0]], options[pair[1]], seed, swept.higher_is_better, _top(swept)
+        )
+    corrected = holm([comparison.p_value for comparison in found.values()])
+    return [
+        {
+            "option": other,
+            "difference": comparison.difference,
+            "low": comparison.low,
+            "high": comparison.high,
+            "wins": comparison.wins,
+            "losses": comparison.losses,
+            "ties": comparison.ties,
+            "test": comparison.test,
+            "p_value": comparison.p_value,
+            "p_holm": p_holm,
+        }
+        for ((other, second), comparison), p_holm in zip(found.items(), corrected, strict=True)
+        if second == best
+    ]
 
 
 def _choice(swept: Swept, together: Sequence[Measured], seed: int) -> dict[str, Any]:
@@ -174,7 +171,7 @@ def _choice(swept: Swept, together: Sequence[Measured], seed: int) -> dict[str, 
         }
     else:
         fitted = cross_fitted(together, seed, swept.higher_is_better)
-        chosen, honest = fitted.best, estimate(fitted.honest, seed, top)
+        chosen, honest = fitted.best, honest_estimate(fitted, seed, top)
         how = {
             "on": f"the scored documents, cross-fitted in {FOLDS} folds {REPEATS} times",
             "shares": list(fitted.shares),
@@ -209,4 +206,10 @@ def _variance(options: Sequence[Option]) -> dict[str, Any] | None:
         return None
     values = np.stack([np.stack([draw.values for draw in option.draws]) for option in alike])
     shares = variance_shares(values)
-    return {"shots": usual, **asdict(shares), "stderr": shares.variance**0.5}
+    varied = [name for name, count in (("prompt", len(alike)), ("examples", *draws)) if count > 1]
+    return {
+        "shots": usual,
+        "varied": [*varied, "items"],
+        **asdict(shares),
+        "stderr": shares.variance**0.5,
+    }

@@ -58,11 +58,7 @@ def _fresh(options: argparse.Namespace) -> Mapping[str, Any]:
     finished = execute_sweep(config, open_progress(), options.metric)
     if finished.run.folder is not None:
         _write(finished.run.folder.path / "sweep.json", finished.report)
-    return (
-        {**finished.report, "run": str(finished.run.folder.path)}
-        if finished.run.folder
-        else (finished.report)
-    )
+    return finished.report
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:

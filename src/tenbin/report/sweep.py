@@ -28,8 +28,6 @@ def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> No
     if report.get("command"):
         console.print(Text("to use the chosen templates:", style="bold"))
         console.print(Text(f"  {report['command']}"), soft_wrap=True)
-    if report.get("run"):
-        console.print(Text(f"run  {report['run']}", style="dim"), soft_wrap=True)
 
 
 def _print_overview(report: Mapping[str, Any], console: Console) -> None:
@@ -117,10 +115,10 @@ def _conclusions(task: Mapping[str, Any]) -> list[str]:
             )
     shares = task.get("variance")
     if shares and shares["variance"] > 0:
+        parts = ", ".join(f"{name} {shares[name]:.0%}" for name in shares["varied"])
         lines.append(
-            "where one score's variance comes from: "
-            f"prompt {shares['prompt']:.0%}, examples {shares['examples']:.0%}, "
-            f"items {shares['items']:.0%} (all together ± {_error(shares['stderr'], task)})"
+            f"where one score's variance comes from: {parts} "
+            f"(all together ± {_error(shares['stderr'], task)})"
         )
     return lines
 

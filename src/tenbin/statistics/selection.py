@@ -8,11 +8,13 @@ they are templates, shots or models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tenbin.errors import ResultError
+from tenbin.statistics.intervals import Estimate, estimate, t_interval, wilson_interval
 from tenbin.statistics.measured import Measured, number_clusters
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 FOLDS = 10
 REPEATS = 20
 """Cuts into folds that are averaged, so that one lucky cut decides nothing."""
+HALVES = 60
+"""Halves of the documents that tell how much an honest score varies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Choice:
     """The documents as scored by the option that the others chose; its value is unbiased."""
     shares: tuple[float, ...]
     """How often each option was chosen over all folds."""
+    deviation: float | None
+    """Of the honest score, over halves of the documents."""
 
     @property
     def optimism(self) -> float:
@@ -74,33 +80,89 @@ def cross_fitted(
         raise ResultError(
             "a choice needs two independent documents at least", "raise --limit or leave it out"
         )
-    folds = min(folds, clusters)
-    width = max(option.features.shape[1] for option in options)
-    if any(option.features.shape[1] != width for option in options):
+    if len({option.features.shape[1] for option in options}) > 1:
         options = widened(options)
-        width = options[0].features.shape[1]
-    sums = np.stack([option.cluster_sums() for option in options])  # options × clusters × features
-    total = sums.sum(axis=1)
+    race = _Race(
+        np.stack([option.cluster_sums() for option in options]), options[0].score, higher_is_better
+    )
     generator = np.random.default_rng([abs(seed), clusters])
-    chosen = np.empty((repeats, clusters), dtype=np.intp)
-    for cut in range(repeats):
-        fold_of = generator.permutation(np.arange(clusters) % folds)
-        inside = np.zeros((folds, clusters))
-        inside[fold_of, np.arange(clusters)] = 1.0
-        # Sums over each fold, for every option at once; what is left is what the fold may see.
-        held_out = np.einsum("fc,ocw->ofw", inside, sums)
-        seen = total[:, None, :] - held_out
-        picks = np.array(
-            [best_of([o.score(seen[n, f]) for n, o in enumerate(options)], higher_is_better)
-             for f in range(folds)],
-            dtype=np.intp,
-        )  # fmt: skip
-        chosen[cut] = picks[fold_of]
-    honest = _averaged(options, chosen[:, numbers])
+    everyone = np.arange(clusters)
+    chosen = np.stack([race.run(everyone, generator, folds) for _ in range(repeats)])
     scores = [option.score(option.features.sum(axis=0)) for option in options]
     best = best_of(scores, higher_is_better)
     shares = np.bincount(chosen.ravel(), minlength=len(options)) / chosen.size
-    return Choice(best, float(scores[best]), honest, tuple(float(s) for s in shares))
+    return Choice(
+        best,
+        float(scores[best]),
+        _averaged(options, chosen[:, numbers]),
+        tuple(float(share) for share in shares),
+        race.deviation(generator, folds),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Race:
+    """Options that compete for the clusters of a fold."""
+
+    sums: Array
+    """Options × clusters × features."""
+    score: Callable[[Array], Array]
+    higher_is_better: bool
+
+    def run(self, part: Numbers, generator: np.random.Generator, folds: int) -> Numbers:
+        """The option that each cluster of a part is scored by, in one cut into folds."""
+        import numpy as np
+
+        folds = min(folds, len(part))
+        fold_of = generator.permutation(np.arange(len(part)) % folds)
+        inside = np.zeros((folds, len(part)))
+        inside[fold_of, np.arange(len(part))] = 1.0
+        # Sums over each fold, for every option at once; what is left is what the fold may see.
+        held_out = np.einsum("fc,ocw->ofw", inside, self.sums[:, part], optimize=True)
+        seen = self.score(self.sums[:, part].sum(axis=1)[:, None, :] - held_out)
+        picks = seen.argmax(axis=0) if self.higher_is_better else seen.argmin(axis=0)
+        chosen: Numbers = picks[fold_of]
+        return chosen
+
+    def deviation(self, generator: np.random.Generator, folds: int) -> float | None:
+        """The deviation of the honest score over halves of the clusters, each chosen anew.
+
+        For a mean, halves vary as much around all documents as those do around the truth. None
+        where a half would hold a single cluster.
+        """
+        import numpy as np
+
+        count = self.sums.shape[1]
+        if count < 4:
+            return None
+        found = []
+        for _ in range(HALVES):
+            part = generator.permutation(count)[: count // 2]
+            rounds = [
+                self.score(self.sums[self.run(part, generator, folds), part].sum(axis=0))
+                for _ in range(2)
+            ]
+            found.append(np.mean(rounds))
+        return float(np.std(found, ddof=1))
+
+
+def honest_estimate(choice: Choice, seed: int, top: float | None) -> Estimate:
+    """The honest score with an error that knows of the choice.
+
+    Taking the folds' choices as given, the error is too small where options are close, since
+    choices and scores hang together; over halves, which choose with fewer documents, it is too
+    large. The mean of both variances covers as it should, which was settled by simulation.
+    """
+    given = estimate(choice.honest, seed, top)
+    if given.stderr is None or choice.deviation is None or given.value is None:
+        return given
+    stderr = math.sqrt((given.stderr**2 + choice.deviation**2) / 2)
+    degrees = given.clusters - 1
+    if given.method == "wilson" and top is not None:
+        low, high = wilson_interval(given.value, stderr, given.clusters, degrees, top)
+    else:
+        low, high = t_interval(given.value, stderr, degrees)
+    return replace(given, stderr=stderr, low=low, high=high)
 
 
 def best_of(scores: Sequence[float | Array], higher_is_better: bool) -> int:
