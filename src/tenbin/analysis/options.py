@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tenbin.errors import ResultError
-from tenbin.metrics.registry import METRICS
 from tenbin.records import Outcome
 from tenbin.statistics.measured import Measured, measured
 from tenbin.statistics.selection import on_shared_documents, widened
@@ -100,7 +99,7 @@ def _swept(
     configs = {id: document["configs"][id] for id in ids}
     scoring = [id for id in ids if configs[id].get("role") != "select"]
     choosing = [id for id in ids if configs[id].get("role") == "select"]
-    aggregation = _aggregation(used, detail)
+    aggregation = detail["aggregation"]
     return Swept(
         name=name[0],
         version=name[1],
@@ -111,15 +110,6 @@ def _swept(
         selecting=_options(configs, choosing, outcomes, used, aggregation) if choosing else (),
         select_split=configs[choosing[0]]["split"] if choosing else None,
     )
-
-
-def _aggregation(metric: str, detail: Mapping[str, Any]) -> str:
-    """How values become a score: stored with the metric, known by its name in older files."""
-    stored = detail.get("aggregation")
-    if stored is not None:
-        return str(stored)
-    name = metric.partition(",")[0]
-    return METRICS[name].aggregation if name in METRICS else "mean"
 
 
 def _options(

@@ -206,7 +206,8 @@ def _variance(options: Sequence[Option]) -> dict[str, Any] | None:
         return None
     values = np.stack([np.stack([draw.values for draw in option.draws]) for option in alike])
     shares = variance_shares(values)
-    varied = [name for name, count in (("prompt", len(alike)), ("examples", *draws)) if count > 1]
+    counts = {"prompt": len(alike), "examples": len(alike[0].draws)}
+    varied = [name for name, count in counts.items() if count > 1]
     return {
         "shots": usual,
         "varied": [*varied, "items"],

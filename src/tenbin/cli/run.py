@@ -28,11 +28,7 @@ def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
 def execute(options: argparse.Namespace) -> int:
     """Run, print the table, and say where everything is."""
     config = config_from(options, "report")
-    if options.report:
-        # What the report needs must be there before hours of work, not after.
-        from tenbin.report.charts.drawing import import_altair
-
-        import_altair()
+    prepare_report(options)
 
     from tenbin.report.progress import open_progress
 
@@ -51,10 +47,22 @@ def execute(options: argparse.Namespace) -> int:
         console.print(
             f"samples  {finished.folder.path / 'samples.parquet'}", highlight=False, soft_wrap=True
         )
-        if options.report:
-            from tenbin.cli.report import write_report
-
-            wanted = finished.folder.path / "report.html"
-            output = wanted if options.report is True else Path(options.report)
-            write_report([finished.folder.path], output)
+        report_on(options, finished.folder.path)
     return 0
+
+
+def prepare_report(options: argparse.Namespace) -> None:
+    """What `--report` needs must be there before hours of work, not after."""
+    if options.report:
+        from tenbin.report.charts.drawing import import_altair
+
+        import_altair()
+
+
+def report_on(options: argparse.Namespace, folder: Path) -> None:
+    """Write the report of a run that is over, where `--report` asks for it."""
+    if options.report:
+        from tenbin.cli.report import write_report
+
+        wanted = folder / "report.html"
+        write_report([folder], wanted if options.report is True else Path(options.report))

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tenbin.cli.run import config_from
+from tenbin.cli.run import config_from, prepare_report, report_on
 from tenbin.errors import ConfigError
 
-_NOT_CONFIG = ("run", "metric", "format", "report_file")
+_NOT_CONFIG = ("run", "metric", "format", "report_file", "report")
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -51,6 +51,7 @@ def _stored(options: argparse.Namespace) -> Mapping[str, Any]:
 
 def _fresh(options: argparse.Namespace) -> Mapping[str, Any]:
     config = config_from(options, *_NOT_CONFIG)
+    prepare_report(options)
 
     from tenbin.choosing import execute_sweep
     from tenbin.report.progress import open_progress
@@ -58,6 +59,7 @@ def _fresh(options: argparse.Namespace) -> Mapping[str, Any]:
     finished = execute_sweep(config, open_progress(), options.metric)
     if finished.run.folder is not None:
         _write(finished.run.folder.path / "sweep.json", finished.report)
+        report_on(options, finished.run.folder.path)
     return finished.report
 
 
