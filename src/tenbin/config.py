@@ -5,6 +5,7 @@ Knows no task, data or model: only what a user may write and what type it has.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -53,6 +54,11 @@ class RunConfig:
     """Fills templates that write their own system part; SYSTEM_PROMPT in the environment."""
     fewshot_as_multiturn: bool = False
     fewshot: Literal["random", "fixed"] = "random"
+    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Laid over each generation task's own settings: do_sample, temperature, top_p, top_k,
+    max_gen_toks."""
+    repeats: int | None = None
+    """Answers drawn to each document of a generation task; None: the task's own number."""
     extra_metrics: tuple[str, ...] = ()
     """Metrics beyond a task's own: `acc_pmi`, or `PATTERN:acc_pmi` for some tasks only."""
     data_dir: str | None = None
@@ -87,6 +93,7 @@ class RunConfig:
             value = getattr(self, one.name)
             plain[one.name] = list(value) if isinstance(value, tuple) else value
         plain["model_args"] = dict(self.model_args)
+        plain["gen_kwargs"] = dict(self.gen_kwargs)
         return plain
 
 
@@ -177,6 +184,64 @@ def _batch(value: Any) -> int | str:
     return number
 
 
+def _positive(value: Any) -> int:
+    number = _whole(value)
+    if number < 1:
+        raise ValueError("a whole number above 0")
+    return number
+
+
+def _real(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError("a number")
+    return number
+
+
+def _temperature(value: Any) -> float:
+    if (number := _real(value)) < 0:
+        raise ValueError("a number of 0 or more")
+    return number
+
+
+def _share(value: Any) -> float:
+    if not 0 < (number := _real(value)) <= 1:
+        raise ValueError("a number above 0, up to 1")
+    return number
+
+
+def _top_k(value: Any) -> int:
+    if (number := _whole(value)) < 0:
+        raise ValueError("a whole number above 0, or 0 for all tokens")
+    return number
+
+
+_GENERATION: dict[str, Callable[[Any], Any]] = {
+    "do_sample": _flag,
+    "temperature": _temperature,
+    "top_p": _share,
+    "top_k": _top_k,
+    "max_gen_toks": _positive,
+}
+
+
+def _gen_kwargs(value: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name, content in parse_model_args(value).items():
+        if name not in _GENERATION:
+            close = get_close_matches(name, _GENERATION, n=1)
+            guess = f", did you mean {close[0]}?" if close else ""
+            raise ValueError(f"{', '.join(_GENERATION)} (no {name}{guess})")
+        try:
+            given[name] = _GENERATION[name](content)
+        except ValueError as error:
+            raise ValueError(f"{error} as {name}") from None
+    return given
+
+
 def _one_of(*allowed: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if str(value) not in allowed:
@@ -222,6 +287,8 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "system_prompt": _text,
     "fewshot_as_multiturn": _flag,
     "fewshot": _one_of("random", "fixed"),
+    "gen_kwargs": _gen_kwargs,
+    "repeats": _positive,
     "extra_metrics": _names,
     "data_dir": _path,
     "sample_data": _flag,

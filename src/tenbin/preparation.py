@@ -28,6 +28,7 @@ from tenbin.prompts.building import Measure, PromptSettings, build_prompts
 from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task
 from tenbin.sweeping import check_sweep, swept_cells, swept_templates
 from tenbin.tasks.registry import Selected, load_registry
+from tenbin.tasks.sampling import check_repeats, overridden
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ def choose_cells(config: RunConfig) -> list[CellSetup]:
         )
     for chosen, number, limit in zip(chosen_tasks, shots, limits, strict=True):
         task = _adjusted(chosen.task, config)
+        check_repeats(task)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
         own = task.default_shots if number is None else int(number)
         for cell in swept_cells(config, task, chosen.template, own):
@@ -119,6 +121,7 @@ def choose_cells(config: RunConfig) -> list[CellSetup]:
                 )
     check_sweep(config, [setup.cell for setup in setups.values()])
     _check_extra_metrics(config, [setup.task for setup in setups.values()])
+    _check_generation(config, [setup.task for setup in setups.values()])
     return list(setups.values())
 
 
@@ -183,7 +186,7 @@ def pairing_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]
 
 
 def _adjusted(task: Task, config: RunConfig) -> Task:
-    """The task with the user's split and extra metrics."""
+    """The task with the user's split, extra metrics and settings of generation."""
     extra = tuple(
         MetricUse(metric, metric)
         for pattern, metric in _extra_metrics(config)
@@ -191,7 +194,34 @@ def _adjusted(task: Task, config: RunConfig) -> Task:
         and find_metric(metric).kind == task.kind
         and metric not in {use.metric for use in task.metrics}
     )
-    return replace(task, metrics=task.metrics + extra, split=config.split or task.split)
+    task = replace(task, metrics=task.metrics + extra, split=config.split or task.split)
+    return _generating(task, config) if task.kind == "generate" else task
+
+
+def _generating(task: Task, config: RunConfig) -> Task:
+    """A generation task with `--gen_kwargs` and `--repeats` laid over its own settings."""
+    try:
+        sampling = overridden(task.sampling, config.gen_kwargs)
+    except ValueError as error:
+        raise ConfigError(
+            f"--gen_kwargs: {task.name}: {error}",
+            "to draw answers give a temperature above 0; for greedy ones temperature=0 alone",
+        ) from None
+    return replace(
+        task,
+        sampling=sampling,
+        repeats=config.repeats or task.repeats,
+        max_gen_toks=config.gen_kwargs.get("max_gen_toks", task.max_gen_toks),
+    )
+
+
+def _check_generation(config: RunConfig, tasks: list[Task]) -> None:
+    for flag, given in (("gen_kwargs", config.gen_kwargs), ("repeats", config.repeats)):
+        if given and not any(task.kind == "generate" for task in tasks):
+            raise ConfigError(
+                f"--{flag} changes nothing: no chosen task generates text",
+                "leave it out, or name generation tasks; `tenbin tasks` lists what there is",
+            )
 
 
 def _extra_metrics(config: RunConfig) -> list[tuple[str, str]]:

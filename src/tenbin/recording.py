@@ -13,7 +13,7 @@ from tenbin.config import RunConfig
 from tenbin.metrics.judge import metric_names
 from tenbin.planning.plan import content_key
 from tenbin.preparation import CellSetup, Data
-from tenbin.records import Cell, Prompt, ScoreRow, Scores, Template, Text
+from tenbin.records import Cell, Prompt, ScoreRow, Scores, Task, Template, Text
 from tenbin.results.document import (
     SCHEMA_VERSION,
     data_entries,
@@ -133,12 +133,25 @@ def _cell_config(setup: CellSetup) -> dict[str, Any]:
         "target_delimiter": template.target_delimiter,
         "fewshot_delimiter": template.fewshot_delimiter,
         "until": list(template.stop),
-        "max_gen_toks": task.max_gen_toks if task.kind == "generate" else None,
+        **_generation_config(task),
         "metrics": [use.name for use in task.metrics],
         "filters": {
             use.name: [{"function": name, **options} for name, options in use.steps]
             for use in task.filters
         },
+    }
+
+
+def _generation_config(task: Task) -> dict[str, Any]:
+    """How answers are generated; nulls where none are, or where settings have no meaning."""
+    writes, sampling = task.kind == "generate", task.sampling
+    return {
+        "max_gen_toks": task.max_gen_toks if writes else None,
+        "do_sample": sampling is not None if writes else None,
+        "temperature": sampling.temperature if sampling else None,
+        "top_p": sampling.top_p if sampling else None,
+        "top_k": sampling.top_k if sampling else None,
+        "repeats": task.repeats if writes else None,
     }
 
 
@@ -155,7 +168,7 @@ def _prompt_entries(setup: CellSetup, judged: Sequence[Judged]) -> dict[str, Any
 
 
 def _truncated(one: Judged) -> bool:
-    return isinstance(one.response, Scores | Text) and one.response.truncated > 0
+    return any(isinstance(a, Scores | Text) and a.truncated > 0 for a in one.drawn)
 
 
 def template_hash(template: Template) -> str:
@@ -174,7 +187,11 @@ def template_hash(template: Template) -> str:
 
 def prompts_hash(judged: Sequence[Judged]) -> str:
     """A hash of everything asked in a cell, whatever the order."""
-    lines = sorted(f"{one.planned.prompt.document}\0{one.planned.key}" for one in judged)
+    lines = sorted(
+        f"{one.planned.prompt.document}\0{key}"
+        for one in judged
+        for key in (one.planned.key, *one.planned.further_keys)
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 

@@ -110,6 +110,21 @@ class FewshotPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the tokens of an answer are drawn, where it is not the greedy one.
+
+    Applied in this order, as transformers does: temperature, top_k, top_p.
+    """
+
+    temperature: float
+    """Logits are divided by it; above 0."""
+    top_p: float = 1.0
+    """Only the most likely tokens that together reach this share are drawn from; 1: all."""
+    top_k: int = 0
+    """Only so many of the most likely tokens are drawn from; 0: all."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What is asked, of which data, under which wordings, and how it is judged."""
 
@@ -132,6 +147,10 @@ class Task:
     labels: tuple[str, ...] = ()
     """Label words that templates can name as `labels`."""
     max_gen_toks: int = 256
+    sampling: Sampling | None = None
+    """None: greedy decoding."""
+    repeats: int = 1
+    """Answers that are drawn to each document."""
     title: str = ""
     default_shots: int = 0
     """Shots when the command line names none."""
@@ -187,6 +206,10 @@ class Prompt:
     parts: tuple[int, ...] = ()
     """Where each example and then the question begins in `text`; empty where a chat format has
     rewritten them beyond recognition."""
+    sampling: Sampling | None = None
+    """None: greedy decoding."""
+    repeats: int = 1
+    """How many answers are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +223,18 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Ask for a greedy continuation, cut before the first stop string."""
+    """Ask for a continuation, cut before the first stop string."""
 
     key: str
     prompt: str
     stop: tuple[str, ...]
     max_gen_toks: int
+    sampling: Sampling | None = None
+    """None: greedy decoding."""
+    seed: int = 0
+    """Where an answer is drawn: decides it, together with prompt and settings. 63 bits."""
+    sample: int = 0
+    """Which of several answers drawn to one prompt; for people, since `seed` differs anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +301,18 @@ class Outcome:
     value: float | None
     """None when the document failed: never a zero in disguise. For a roll its log-likelihood."""
     answer: str | None = None
-    """What was read as the model's answer: a choice's text or an extracted string."""
+    """What was read as the model's answer: a choice's text or an extracted string; of several
+    drawn answers the first."""
     predicted: int | None = None
     gold: int | None = None
     """Both as indices, for metrics over a confusion matrix."""
     group: str | None = None
     weight: float | None = None
     """What the value is spread over, for metrics of rolls: words, bytes or characters."""
+    values: tuple[float, ...] = ()
+    """Where several answers were judged: what was said of each; `value` is their mean."""
+    answers: tuple[str | None, ...] = ()
+    """What was read out of each of them."""
 
 
 @dataclass(frozen=True, slots=True)

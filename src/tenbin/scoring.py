@@ -22,6 +22,13 @@ class Judged:
     response: Response
     unconditional: Response | None
     outcomes: tuple[Outcome, ...]
+    further: tuple[Response, ...] = ()
+    """The second and later answers that were drawn."""
+
+    @property
+    def drawn(self) -> tuple[Response, ...]:
+        """All answers to the document."""
+        return (self.response, *self.further)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +52,9 @@ def judge_all(
     for one in planned:
         response = responses[one.key]
         bare = responses[one.unconditional_key] if one.unconditional_key else None
-        outcomes = judge(tasks[one.prompt.cell], one.prompt, response, bare)
-        judged.append(Judged(one, response, bare, tuple(outcomes)))
+        further = tuple(responses[key] for key in one.further_keys)
+        outcomes = judge(tasks[one.prompt.cell], one.prompt, response, bare, further)
+        judged.append(Judged(one, response, bare, tuple(outcomes), further))
     return judged
 
 
@@ -138,8 +146,9 @@ def failure_reasons(judged: Sequence[Judged]) -> dict[str, dict[str, int]]:
     """How often each kind of failure happened, by cell."""
     reasons: dict[str, Counter[str]] = {}
     for one in judged:
-        failed = one.response if isinstance(one.response, Failure) else one.unconditional
-        if isinstance(failed, Failure):
+        asked = (*one.drawn, one.unconditional)
+        failed = next((answer for answer in asked if isinstance(answer, Failure)), None)
+        if failed is not None:
             counter = reasons.setdefault(one.planned.prompt.cell.id, Counter())
             counter[f"{failed.kind}: {failed.message}"] += 1
     return {cell: dict(counter.most_common()) for cell, counter in reasons.items()}

@@ -17,6 +17,7 @@ from tenbin.metrics.rolling import count_characters, count_words
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, open_assembly
 from tenbin.prompts.wording import Worded, whole_text, word
 from tenbin.records import Document, Task, Template
+from tenbin.tasks.sampling import check_repeats
 
 # In languages that put spaces between words, words with what follows have 5 to 9 characters.
 _LONG_WORD = 20
@@ -58,9 +59,10 @@ def validate_task(task: Task, choice: DataChoice) -> Checked:
 
 def _check_metrics(task: Task) -> Iterator[Finding]:
     try:
+        check_repeats(task)
         metric_names(task)
     except TenbinError as error:
-        yield Finding("error", "metrics and filters", str(error))
+        yield Finding("error", "metrics, filters and sampling", str(error))
 
 
 def _check_pool(task: Task, scored: DocumentSet, choice: DataChoice) -> Iterator[Finding]:

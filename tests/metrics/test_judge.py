@@ -77,6 +77,84 @@ def test_a_failed_prior_spoils_only_what_needs_it() -> None:
         judge(task, prompt, make_scores(-1, -2))
 
 
+NUMBER = ("regex", {"regex_pattern": r"(\d+)"})
+
+
+def drawn(*texts: str) -> list[Text]:
+    return [Text(text, "end", len(text)) for text in texts]
+
+
+def test_a_documents_value_is_the_mean_over_its_draws() -> None:
+    task = replace(make_task("generate", ["exact_match"]), repeats=4)
+    first, *further = drawn("7", "8", "7", "")
+    (outcome,) = judge(task, make_prompt(references=("7",)), first, None, further)
+    assert outcome.value == 0.5
+    assert outcome.values == (1.0, 0.0, 1.0, 0.0)
+    assert outcome.answers == ("7", "8", "7", "")
+    assert outcome.answer == "7"
+    (alone,) = judge(task, make_prompt(references=("7",)), first)
+    assert (alone.value, alone.values, alone.answers) == (1.0, (), ())
+
+
+@pytest.mark.parametrize(
+    ("steps", "texts", "value", "answers"),
+    [
+        # Without a choice among them, each is judged: 8 and nothing are wrong.
+        ((NUMBER,), ("is 7", "is 8", "7.", "?"), 0.5, ("7", "8", "7", None)),
+        ((NUMBER, ("take_first", {})), ("is 8", "is 7"), 0.0, ("8",)),
+        ((NUMBER, ("take_first_k", {"k": 2})), ("7", "8", "8", "8"), 0.5, ("7", "8")),
+        ((NUMBER, ("majority_vote", {})), ("is 8", "is 7", "7 it is"), 1.0, ("7",)),
+        # As often as each other: the one that came first.
+        ((NUMBER, ("majority_vote", {})), ("8", "7", "7", "8"), 0.0, ("8",)),
+        ((NUMBER, ("majority_vote", {})), ("9", "7", "8", "7", "8"), 1.0, ("7",)),
+        # What could not be read has a vote, as in lm-eval.
+        ((NUMBER, ("majority_vote", {}), ("take_first", {})), ("?", "7", "!"), 0.0, (None,)),
+        # The vote is over texts where nothing was read out before it.
+        ((("majority_vote", {}), NUMBER), ("is 7", "7!", "8", "8"), 0.0, ("8",)),
+        # lm-eval's maj@k: the first k, read, put to the vote.
+        (
+            (("take_first_k", {"k": 3}), NUMBER, ("majority_vote", {}), ("take_first", {})),
+            ("7", "8", "7", "8", "8"),
+            1.0,
+            ("7",),
+        ),
+    ],
+)
+def test_filters_choose_among_draws(
+    steps: tuple[tuple[str, dict[str, object]], ...],
+    texts: tuple[str, ...],
+    value: float,
+    answers: tuple[str | None, ...],
+) -> None:
+    task = make_task("generate", ["exact_match"], (FilterUse("f", steps),))
+    task = replace(task, repeats=len(texts))
+    assert [name for name, _ in metric_names(task)] == ["exact_match,f"]
+    first, *further = drawn(*texts)
+    (outcome,) = judge(task, make_prompt(references=("7",)), first, None, further)
+    assert outcome.value == value
+    assert (outcome.answers or (outcome.answer,)) == answers
+
+
+def test_one_failed_draw_fails_the_document() -> None:
+    task = replace(make_task("generate", ["exact_match"]), repeats=2)
+    failed = Failure("memory", "none left")
+    for first, second in ((failed, drawn("7")[0]), (drawn("7")[0], failed)):
+        (outcome,) = judge(task, make_prompt(references=("7",)), first, None, [second])
+        assert outcome.value is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"k": 5}, "takes 5 answers, but 4 are drawn"), ({}, "needs k"), ({"k": "2"}, "needs k")],
+)
+def test_more_draws_than_there_are_cannot_be_taken(
+    options: dict[str, object], message: str
+) -> None:
+    filters = (FilterUse("f", (("take_first_k", options),)),)
+    with pytest.raises(TaskError, match=message):
+        metric_names(replace(make_task("generate", ["exact_match"], filters), repeats=4))
+
+
 def test_mistakes_are_refused_early() -> None:
     with pytest.raises(TaskError, match="judges generate tasks"):
         metric_names(make_task("choice", ["exact_match"]))

@@ -27,8 +27,8 @@ from tenbin.records import (
 
 ScoreFunction = Callable[[str, str], float]
 """(prompt, continuation) → log-likelihood."""
-TextSource = Callable[[str], str] | Mapping[str, str]
-"""What the model would write after a prompt."""
+TextSource = Callable[[str], str] | Mapping[str, str | Sequence[str]]
+"""What the model would write after a prompt; several texts are the answers drawn to it, in turn."""
 
 
 class CharacterTokenizer:
@@ -158,7 +158,7 @@ class ScriptedBackend:
         )
 
     def _write(self, request: Generate) -> Text:
-        text = self._whole_text(request.prompt)
+        text = self._whole_text(request)
         finish: Any = "end"
         cuts = [found for stop in request.stop if stop and (found := text.find(stop)) >= 0]
         if cuts:
@@ -167,11 +167,14 @@ class ScriptedBackend:
             text, finish = text[: request.max_gen_toks], "length"
         return Text(text, finish, len(text))
 
-    def _whole_text(self, prompt: str) -> str:
+    def _whole_text(self, request: Generate) -> str:
         if callable(self._texts):
-            return self._texts(prompt)
-        fallback = hashlib.sha256(prompt.encode()).hexdigest()[:8]
-        return self._texts.get(prompt, fallback) if self._texts else fallback
+            return self._texts(request.prompt)
+        known = (self._texts or {}).get(request.prompt)
+        if known is None:
+            drawn = f"\0{request.seed}" if request.sampling else ""
+            return hashlib.sha256(f"{request.prompt}{drawn}".encode()).hexdigest()[:8]
+        return known if isinstance(known, str) else known[request.sample % len(known)]
 
     def _roll(self, request: Roll) -> Rolled:
         return Rolled(self._score("", request.text), max(1, len(request.text)))

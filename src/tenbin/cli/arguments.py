@@ -15,6 +15,8 @@ _RUN_EXAMPLES = """examples:
       --tasks jsquad-1.1-0.3,jcommonsenseqa-1.1-0.3,jnli-1.1-0.3,marc_ja-1.1-0.3 \\
       --num_fewshot "2,3,3,3" --device cuda --output_path result.json
   tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq --template native
+  tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_gen_ja \\
+      --gen_kwargs temperature=0.8,top_p=0.95 --repeats 4
   tenbin run --config run.yaml --limit 100
 """
 _SWEEP_EXAMPLES = """examples:
@@ -117,6 +119,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     _add_selection(parser)
     _add_model(parser)
     _add_prompt(parser)
+    _add_generation(parser)
     _add_data(parser)
     _add_output(parser)
     parser.add_argument_group("choosing a template").add_argument(
@@ -262,7 +265,11 @@ def _add_prompt(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help="random: each document draws its own examples (default); fixed: one set for all",
     )
-    group.add_argument("--seed", metavar="N", help="seed of the draw of examples (default: 1234)")
+    group.add_argument(
+        "--seed",
+        metavar="N",
+        help="seed of the draw of examples and of sampled answers (default: 1234)",
+    )
     group.add_argument(
         "--apply_chat_template",
         nargs="?",
@@ -283,6 +290,24 @@ def _add_prompt(parser: argparse.ArgumentParser) -> None:
         metavar="true|false",
         default=None,
         help="examples as turns of the conversation",
+    )
+
+
+def _add_generation(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "generation (tasks that write; greedy unless the task file or a temperature says otherwise)"
+    )
+    group.add_argument(
+        "--gen_kwargs",
+        metavar="K=V[,K=V…]",
+        help="over the task's own: temperature (above 0 draws answers, 0 is greedy), top_p, top_k, "
+        "do_sample, max_gen_toks",
+    )
+    group.add_argument(
+        "--repeats",
+        metavar="N",
+        help="answers drawn to each document; its score is their mean. The same seed gives the "
+        "same answers at any batch size, and a larger N keeps the first ones",
     )
 
 

@@ -1,13 +1,15 @@
 """The steps a task may chain to read an answer out of generated text.
 
 Knows lm-eval's names for the steps it shares with it; does not know tasks, metrics or gold answers.
-A step takes a text and gives a text, or None once nothing can be read; later steps then rest.
+A step of `_STEPS` takes a text and gives a text, or None once nothing can be read; later ones then
+rest. One of `_SELECTORS` chooses among the answers drawn to one document, None among them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,11 +52,6 @@ def _match_regex(
     return str(match).strip()
 
 
-def _take_first(text: str, setting: _Setting) -> str:
-    # One answer is generated per prompt, so the first is the one there is.
-    return text
-
-
 def _lowercase(text: str, setting: _Setting) -> str:
     return text.lower()
 
@@ -82,7 +79,6 @@ _STEPS: dict[str, tuple[Callable[..., str | None], frozenset[str]]] = {
     "choice_letter_strict": (_read_strict, frozenset()),
     "choice_letter_flexible": (_read_flexible, frozenset()),
     "regex": (_match_regex, frozenset({"regex_pattern", "group_select", "fallback"})),
-    "take_first": (_take_first, frozenset()),
     "lowercase": (_lowercase, frozenset()),
     "uppercase": (_uppercase, frozenset()),
     "remove_whitespace": (_remove_whitespace, frozenset()),
@@ -90,54 +86,97 @@ _STEPS: dict[str, tuple[Callable[..., str | None], frozenset[str]]] = {
     "regex_strip": (_substitute, frozenset({"regex_pattern", "replacement"})),
 }
 
-FILTERS = tuple(_STEPS)
+Answers = Sequence[str | None]
+
+
+def _take_first(answers: Answers) -> Answers:
+    return answers[:1]
+
+
+def _take_first_k(answers: Answers, *, k: int) -> Answers:
+    return answers[:k]
+
+
+def _majority_vote(answers: Answers) -> Answers:
+    # As in lm-eval an unread answer has a vote, and of equally frequent answers the first wins.
+    return [Counter(answers).most_common(1)[0][0]]
+
+
+_SELECTORS: dict[str, tuple[Callable[..., Answers], frozenset[str]]] = {
+    "take_first": (_take_first, frozenset()),
+    "take_first_k": (_take_first_k, frozenset({"k"})),
+    "majority_vote": (_majority_vote, frozenset()),
+}
+
+FILTERS = (*_STEPS, *_SELECTORS)
 """The names of all steps."""
 
 
-def check(steps: Steps) -> None:
+def check(steps: Steps, repeats: int = 1) -> None:
     """Refuse steps that could not be run.
 
+    Args:
+        steps: (function, options) pairs, as in `FilterUse.steps`.
+        repeats: Answers drawn to each document.
+
     Raises:
-        TaskError: A step or one of its options is unknown, or a pattern does not compile.
+        TaskError: A step or one of its options is unknown, a pattern does not compile, or more
+            answers are taken than there are.
     """
     for name, options in steps:
-        if name not in _STEPS:
+        if name not in FILTERS:
             raise TaskError(f"unknown filter {name!r}", f"known: {', '.join(FILTERS)}")
-        unknown = sorted(set(options) - _STEPS[name][1])
+        taken = _STEPS[name][1] if name in _STEPS else _SELECTORS[name][1]
+        unknown = sorted(set(options) - taken)
         if unknown:
-            known = ", ".join(sorted(_STEPS[name][1])) or "none"
+            known = ", ".join(sorted(taken)) or "none"
             raise TaskError(f"filter {name!r} has no option {', '.join(unknown)}", f"has: {known}")
+        if name == "take_first_k":
+            _check_count(options.get("k"), repeats)
         try:
             re.compile(options.get("regex_pattern", ""))
         except re.error as error:
             raise TaskError(f"filter {name!r}: regex_pattern does not compile: {error}") from error
 
 
-def apply(steps: Steps, text: str, language: str, choices: int = 4) -> str | None:
-    """Run a chain of steps over a generated text.
+def _check_count(k: object, repeats: int) -> None:
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise TaskError(f"filter 'take_first_k' needs k, a whole number above 0, not {k!r}")
+    if k > repeats:
+        raise TaskError(
+            f"filter 'take_first_k' takes {k} answers, but {repeats} are drawn",
+            f"set repeats to {k} or more, in the task file or with --repeats",
+        )
+
+
+def apply(steps: Steps, texts: Sequence[str], language: str, choices: int = 4) -> Answers:
+    """Run a chain of steps over the texts generated for one document.
 
     Args:
         steps: (function, options) pairs, as in `FilterUse.steps`.
-        text: What the model wrote.
+        texts: What the model wrote: one text, or several that were drawn.
         language: The prompt's language.
         choices: How many choices the prompt offered.
 
     Returns:
-        The answer as read, or None when nothing could be read.
+        The answers as read, None where nothing could be read: as many as the texts, unless a step
+        chooses among them.
     """
     setting = _Setting(language, choices)
-    current: str | None = text
+    answers: Answers = texts
     for name, options in steps:
-        if current is None:
-            break
-        current = _STEPS[name][0](current, setting, **options)
-    return current
+        if name in _SELECTORS:
+            answers = _SELECTORS[name][0](answers, **options)
+        else:
+            step = _STEPS[name][0]
+            answers = [None if a is None else step(a, setting, **options) for a in answers]
+    return answers
 
 
 def explain(steps: Steps, text: str, language: str, choices: int = 4) -> list[ReadingStep]:
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
-    The last entry's text is what `apply` gives. Steps that rest because nothing is left to read are
+    The last entry's text is what `apply` gives for that text alone. Steps that rest because nothing is left to read are
     not listed.
     """
     setting = _Setting(language, choices)
@@ -148,6 +187,9 @@ def explain(steps: Steps, text: str, language: str, choices: int = 4) -> list[Re
             break
         if name == "choice_letter_flexible":
             told += explain_flexible(current, language, choices)
+        elif name in _SELECTORS:
+            # Of several answers one is told about, and among one there is no choice.
+            told.append(ReadingStep(name, current))
         else:
             told.append(ReadingStep(name, _STEPS[name][0](current, setting, **options)))
         current = told[-1].text

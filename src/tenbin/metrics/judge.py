@@ -5,7 +5,8 @@ Knows tasks, prompts and responses; does not know how outcomes are summed up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import fsum
 from typing import Any
 
 from tenbin.errors import TaskError
@@ -61,34 +62,45 @@ def metric_names(task: Task) -> list[tuple[str, Metric]]:
             raise TaskError(f"{task.name}: metric {use.metric!r} has no option {unknown}")
         names += [(name, metric) for name in _reported(task, use)]
     for filter_use in task.filters:
-        filters.check(filter_use.steps)
+        filters.check(filter_use.steps, task.repeats)
     return names
 
 
 def judge(
-    task: Task, prompt: Prompt, response: Response, unconditional: Response | None = None
+    task: Task,
+    prompt: Prompt,
+    response: Response,
+    unconditional: Response | None = None,
+    further: Sequence[Response] = (),
 ) -> list[Outcome]:
     """Judge one document.
+
+    Of several drawn answers each is judged, and the document's value is their mean: what one answer
+    is expected to get. Answers to one document are no further documents, so an error that is
+    computed over documents stays right.
 
     Args:
         task: What was asked, and how it is judged.
         prompt: The document as it was put.
         response: What came back.
         unconditional: The choices scored without the prompt, where a metric needs them.
+        further: The second and later answers that were drawn.
 
     Returns:
         One outcome for each of `metric_names`, in that order. A failed document has the value None
-        under every metric that needed the failed response.
+        under every metric that needed the failed response; one failed answer of several fails it.
 
     Raises:
         TaskError: The response is not of the kind that the task asks for.
     """
-    if isinstance(response, Failure):
+    drawn = (response, *further)
+    if any(isinstance(one, Failure) for one in drawn):
         return [_unscored(prompt, name) for name, _ in metric_names(task)]
     if task.kind == "choice" and isinstance(response, Scores):
         return [_judge_choice(use, prompt, response, unconditional) for use in task.metrics]
-    if task.kind == "generate" and isinstance(response, Text):
-        return _judge_text(task, prompt, response)
+    texts = [one.text for one in drawn if isinstance(one, Text)]
+    if task.kind == "generate" and len(texts) == len(drawn):
+        return _judge_texts(task, prompt, texts)
     if task.kind == "roll" and isinstance(response, Rolled):
         return [_judge_rolled(use, prompt, response) for use in task.metrics]
     raise TaskError(f"{task.name}: a {task.kind} task cannot be judged by {response!r}")
@@ -136,25 +148,33 @@ def _judge_rolled(use: MetricUse, prompt: Prompt, rolled: Rolled) -> Outcome:
     )
 
 
-def _judge_text(task: Task, prompt: Prompt, response: Text) -> list[Outcome]:
+def _judge_texts(task: Task, prompt: Prompt, texts: Sequence[str]) -> list[Outcome]:
     # Letters are offered as choices, where a generation prompt has any; else four is the rule.
     count = len(prompt.choices) if prompt.choices else 4
-    answers: list[str | None] = [
-        filters.apply(filter_use.steps, response.text, prompt.language, count)
+    readings: list[filters.Answers] = [
+        filters.apply(filter_use.steps, texts, prompt.language, count)
         for filter_use in task.filters
-    ] or [response.text]
+    ] or [texts]
     return [
-        Outcome(
-            cell=prompt.cell,
-            document=prompt.document,
-            metric=name,
-            value=_value(use.metric, use.options, answer, prompt.references),
-            answer=answer,
-            group=prompt.group,
-        )
+        _judge_answers(use, name, prompt, answers)
         for use in task.metrics
-        for name, answer in zip(_reported(task, use), answers, strict=True)
+        for name, answers in zip(_reported(task, use), readings, strict=True)
     ]
+
+
+def _judge_answers(use: MetricUse, name: str, prompt: Prompt, answers: filters.Answers) -> Outcome:
+    values = [_value(use.metric, use.options, answer, prompt.references) for answer in answers]
+    several = len(values) > 1
+    return Outcome(
+        cell=prompt.cell,
+        document=prompt.document,
+        metric=name,
+        value=fsum(values) / len(values),
+        answer=answers[0],
+        group=prompt.group,
+        values=tuple(values) if several else (),
+        answers=tuple(answers) if several else (),
+    )
 
 
 def _value(

@@ -1,6 +1,7 @@
 """From prompts to distinct requests, each with a content key.
 
-Two prompts that read the same are asked once, whatever cells they belong to.
+Two prompts that read the same are asked once, whatever cells they belong to. Several answers drawn
+to one prompt are several requests, each with a seed of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tenbin.records import Generate, Prompt, Request, Roll, Score
+from tenbin.records import Generate, Prompt, Request, Roll, Sampling, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Planned:
     key: str
     unconditional_key: str | None = None
     """The same choices without the prompt, where a metric weighs against that."""
+    further_keys: tuple[str, ...] = ()
+    """Of the second and later answers drawn to the prompt."""
 
 
 @dataclass(slots=True)
@@ -34,22 +37,31 @@ class Plan:
     def add(self, prompts: Iterable[Prompt], unconditional: bool) -> None:
         """Plan prompts; with `unconditional`, also ask for their choices without the prompt."""
         for prompt in prompts:
-            request = _request(prompt)
-            self.requests.setdefault(request.key, request)
+            requests = _requests(prompt)
+            for request in requests:
+                self.requests.setdefault(request.key, request)
             bare_key = None
             if unconditional and prompt.continuations is not None:
                 bare = score_request("", prompt.continuations)
                 self.requests.setdefault(bare.key, bare)
                 bare_key = bare.key
-            self.planned.append(Planned(prompt, request.key, bare_key))
+            first, *further = (request.key for request in requests)
+            self.planned.append(Planned(prompt, first, bare_key, tuple(further)))
 
 
-def _request(prompt: Prompt) -> Request:
+def _requests(prompt: Prompt) -> list[Request]:
     if prompt.kind == "roll":
-        return roll_request(prompt.text)
-    if prompt.continuations is None:
-        return generate_request(prompt.text, prompt.stop, prompt.max_gen_toks)
-    return score_request(prompt.text, prompt.continuations)
+        return [roll_request(prompt.text)]
+    if prompt.continuations is not None:
+        return [score_request(prompt.text, prompt.continuations)]
+    if prompt.sampling is None:
+        return [generate_request(prompt.text, prompt.stop, prompt.max_gen_toks)]
+    return [
+        sample_request(
+            prompt.text, prompt.stop, prompt.max_gen_toks, prompt.sampling, prompt.cell.seed, sample
+        )
+        for sample in range(prompt.repeats)
+    ]
 
 
 def roll_request(text: str) -> Roll:
@@ -63,9 +75,29 @@ def score_request(prompt: str, continuations: tuple[str, ...]) -> Score:
 
 
 def generate_request(prompt: str, stop: tuple[str, ...], max_gen_toks: int) -> Generate:
-    """A Generate with its key."""
+    """A greedy Generate with its key."""
     key = content_key("generate", prompt, stop, max_gen_toks)
     return Generate(key, prompt, stop, max_gen_toks)
+
+
+def sample_request(
+    prompt: str,
+    stop: tuple[str, ...],
+    max_gen_toks: int,
+    sampling: Sampling,
+    run_seed: int,
+    sample: int,
+) -> Generate:
+    """A Generate whose answer is drawn, with its key.
+
+    Its seed rests on the run's seed, the prompt and the answer's number alone: under a longer limit
+    the same text goes on, more repeats leave the first ones as they are, and temperatures are
+    compared on the same random numbers.
+    """
+    seed = int(content_key("draw", run_seed, prompt, sample)[:16], 16) >> 1
+    settings = [sampling.temperature, sampling.top_p, sampling.top_k]
+    key = content_key("generate", prompt, stop, max_gen_toks, settings, seed)
+    return Generate(key, prompt, stop, max_gen_toks, sampling, seed, sample)
 
 
 def content_key(*content: object) -> str:

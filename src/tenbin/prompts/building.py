@@ -239,4 +239,6 @@ def _finish(task: Task, cell: Cell, draft: _Draft, cap: int, assembly: Assembly)
         examples=tuple(example.id for example in draft.examples),
         dropped_examples=draft.dropped,
         parts=assembly.parts(draft.shown, question, draft.text),
+        sampling=task.sampling,
+        repeats=task.repeats,
     )

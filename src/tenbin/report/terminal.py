@@ -30,6 +30,8 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
     else:
         _print_stacked(document, console)
     _print_precision(document, console)
+    for line in _sampling_lines(document):
+        console.print(Text(line, style="dim"), soft_wrap=True)
     for cell, reasons in document["failures"].items():
         for reason, count in reasons.items():
             console.print(
@@ -76,6 +78,23 @@ def _half_width(detail: Mapping[str, Any]) -> float | None:
     if "weight" in detail or detail.get("low") is None or detail.get("high") is None:
         return None
     return float(detail["high"] - detail["low"]) / (200 if detail["unit"] == "%" else 2)
+
+
+def _sampling_lines(document: Mapping[str, Any]) -> list[str]:
+    """How answers were drawn, where they were: one line for all tasks that drew alike."""
+    ids: dict[str, list[str]] = {}
+    for id, config in document["configs"].items():
+        # Runs of earlier versions know greedy decoding only.
+        if not config.get("do_sample"):
+            continue
+        several = config["repeats"] > 1
+        how = f"{config['repeats']} answers" if several else "one answer"
+        how += f" drawn to each document, temperature {config['temperature']:g}"
+        how += f", top_k {config['top_k']}" if config["top_k"] else ""
+        how += f", top_p {config['top_p']:g}" if config["top_p"] < 1 else ""
+        how += f", seed {config['seed']}"
+        ids.setdefault(how + ("; values are means over them" if several else ""), []).append(id)
+    return [f"drawn: {', '.join(names)}: {how}" for how, names in ids.items()]
 
 
 def _print_stacked(document: Mapping[str, Any], console: Console) -> None:

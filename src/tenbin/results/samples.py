@@ -17,13 +17,24 @@ _ROWS_A_GROUP = 1_000
 
 
 def sample_row(
-    prompt: Prompt, response: Response, bare: Response | None, outcomes: Sequence[Outcome]
+    prompt: Prompt,
+    drawn: Sequence[Response],
+    bare: Response | None,
+    outcomes: Sequence[Outcome],
 ) -> dict[str, Any]:
-    """One document as plain values, ready for a table."""
+    """One document as plain values, ready for a table.
+
+    Args:
+        prompt: The document as it was put.
+        drawn: Its answers: one, or as many as were drawn.
+        bare: The answer without the prompt, where one was asked for.
+        outcomes: What the metrics say.
+    """
+    response = drawn[0]
     scores = response if isinstance(response, Scores) else None
     logprobs, token_counts = _weighed(response)
     text = response if isinstance(response, Text) else None
-    failure = next((r for r in (response, bare) if isinstance(r, Failure)), None)
+    failure = next((r for r in (*drawn, bare) if isinstance(r, Failure)), None)
     cell = prompt.cell
     return {
         "id": cell.id,
@@ -45,6 +56,7 @@ def sample_row(
         "generated": text.text if text else None,
         "finish": text.finish if text else None,
         "generated_tokens": text.token_count if text else None,
+        "samples": [_drawn_answer(one) for one in drawn] if prompt.sampling else None,
         "truncated_tokens": getattr(response, "truncated", 0),
         "stop": list(prompt.stop),
         "max_gen_toks": prompt.max_gen_toks if prompt.kind == "generate" else None,
@@ -61,6 +73,8 @@ def sample_row(
                 "answer": outcome.answer,
                 "predicted": outcome.predicted,
                 "weight": outcome.weight,
+                "values": list(outcome.values) or None,
+                "answers": list(outcome.answers) or None,
             }
             for outcome in outcomes
         ],
@@ -78,6 +92,16 @@ def _weighed(response: Response) -> tuple[list[float] | None, list[int] | None]:
     return None, None
 
 
+def _drawn_answer(response: Response) -> dict[str, Any]:
+    """One of the answers that were drawn; nulls where it failed."""
+    text = response if isinstance(response, Text) else None
+    return {
+        "text": text.text if text else None,
+        "finish": text.finish if text else None,
+        "tokens": text.token_count if text else None,
+    }
+
+
 def _listed(values: Sequence[Any] | None) -> list[Any] | None:
     return list(values) if values is not None else None
 
@@ -86,6 +110,7 @@ def _schema() -> Any:
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
+    drawn = pa.struct([("text", text), ("finish", text), ("tokens", whole)])
     outcome = pa.struct(
         [
             ("metric", text),
@@ -93,6 +118,8 @@ def _schema() -> Any:
             ("answer", text),
             ("predicted", whole),
             ("weight", real),
+            ("values", pa.list_(real)),
+            ("answers", pa.list_(text)),
         ]
     )
     columns: list[tuple[str, Any]] = [
@@ -109,6 +136,7 @@ def _schema() -> Any:
         ("generated", text),
         ("finish", text),
         ("generated_tokens", whole),
+        ("samples", pa.list_(drawn)),
         ("truncated_tokens", whole),
         ("stop", pa.list_(text)),
         ("max_gen_toks", whole),

@@ -24,8 +24,8 @@ from tenbin.records import (
     Template,
 )
 from tenbin.tasks.reading import read_mapping
+from tenbin.tasks.sampling import SAMPLING_WORDS, sampling_of
 from tenbin.tasks.schema import (
-    GenerationBlock,
     OverrideBlock,
     TaskFile,
     TemplateBlock,
@@ -109,7 +109,13 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
     default = file.default_template or next(iter(templates))
     if default not in templates:
         raise TaskError(f"default_template {default!r} is not among its templates")
-    generation = file.generation_kwargs or GenerationBlock()
+    generation = [layer.generation_kwargs for layer in layers if layer.generation_kwargs]
+    sampling = sampling_of({word: _first(generation, word) for word in SAMPLING_WORDS})
+    if kind != "generate" and (sampling or file.repeats > 1):
+        raise TaskError(
+            f"{file.output_type} generates nothing that could be drawn",
+            "leave do_sample, temperature, top_p, top_k and repeats out",
+        )
     return Task(
         name=f"{file.task}_{language}" if file.languages else file.task,
         version=version,
@@ -129,7 +135,9 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
         ),
         references=file.references,
         labels=tuple(_first(layers, "labels") or ()),
-        max_gen_toks=generation.max_gen_toks or _MAX_GEN_TOKS,
+        max_gen_toks=_first(generation, "max_gen_toks") or _MAX_GEN_TOKS,
+        sampling=sampling,
+        repeats=file.repeats,
         title=file.title or file.task_alias or file.task,
         default_shots=file.num_fewshot or 0,
     )
@@ -148,10 +156,22 @@ def _templates(layers: list[OverrideBlock], kind: Kind, profile: str | None) -> 
     for name in names or {DEFAULT_TEMPLATE: None}:
         blocks = [layer.templates[name] for layer in layers if name in layer.templates]
         overrides = [b.profiles[profile] for b in blocks if profile and profile in b.profiles]
+        _refuse_task_settings(name, [*overrides, *blocks, *variants.values()])
         wording = [*overrides, *blocks, *layers]
         yield _template(name, wording, kind)
         for variant, block in variants.items():
             yield _template(f"{name}+{variant}", [block, *wording], kind)
+
+
+def _refuse_task_settings(name: str, wording: list[WordingBlock]) -> None:
+    """A template words a question and says where the answer stops; the rest is the task's."""
+    for block in wording:
+        for key in ("max_gen_toks", *SAMPLING_WORDS):
+            if getattr(block.generation_kwargs, key, None) is not None:
+                raise TaskError(
+                    f"template {name!r}: generation_kwargs: {key} is a setting of the task",
+                    "set it beside `task:`, or under `versions:`; templates may set `until`",
+                )
 
 
 def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:

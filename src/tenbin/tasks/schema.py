@@ -19,12 +19,14 @@ class Block(BaseModel):
 
 
 class GenerationBlock(Block):
-    """lm-eval's `generation_kwargs`, greedy decoding only."""
+    """lm-eval's `generation_kwargs`."""
 
     until: list[str] | None = None
     max_gen_toks: int | None = Field(default=None, gt=0)
-    do_sample: Literal[False] = False
-    temperature: float = Field(default=0.0, ge=0.0, le=0.0)
+    do_sample: bool | None = None
+    temperature: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
+    top_p: float | None = Field(default=None, gt=0.0, le=1.0)
+    top_k: int | None = Field(default=None, ge=0)
 
     @field_validator("until", mode="before")
     @classmethod
@@ -123,7 +125,7 @@ class TaskFile(OverrideBlock):
     references: str | None = None
     filter_list: list[FilterBlock] = Field(default_factory=list)
     num_fewshot: int | None = None
-    repeats: Literal[1] = 1
+    repeats: int = Field(default=1, ge=1)
     default_template: str | None = None
     versions: dict[str, OverrideBlock] = Field(default_factory=dict)
     version_aliases: dict[str, str] = Field(default_factory=dict)

@@ -201,7 +201,7 @@ class HfBackend:
         encoded = encode_prompts(self._tokenizer, requests)
         for request, found in zip(requests, encoded, strict=True):
             if isinstance(found, EncodedPrompt):
-                asked.append((request.key, Job(found, request.stop, request.max_gen_toks)))
+                asked.append((request.key, _job(request, found)))
             else:
                 yield request.key, found
         for number, text in self._writer().write([job for _, job in asked]):
@@ -273,6 +273,10 @@ def open_hf(settings: BackendSettings) -> Backend:
         verdicts=checkpoint.verdicts,
         notify=settings.notify,
     )
+
+
+def _job(request: Generate, prompt: EncodedPrompt) -> Job:
+    return Job(prompt, request.stop, request.max_gen_toks, request.sampling, request.seed)
 
 
 def _closed() -> Any:

@@ -1,4 +1,4 @@
-"""Greedy decoding of many rows: they enter when there is room and leave when they are complete.
+"""Decoding of many rows: they enter when there is room and leave when they are complete.
 
 Knows rows, their cache and their answers; the model is `reading`'s, stop strings are `writing`'s.
 On a device that works by itself the next step is begun before the last one is looked at, so that
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
+from tenbin.backends.hf.drawing import Choice
 from tenbin.backends.hf.prefixes import Family, Ids, portions
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.slots import Prefix, SlotCache
@@ -59,6 +60,8 @@ class Decoding:
         waiting: Sequence[Family],
         rows: int,
         length: int,
+        choice: Choice | None = None,
+        seeds: Sequence[int] | None = None,
     ) -> None:
         """Prepare a batch.
 
@@ -69,17 +72,20 @@ class Decoding:
             waiting: Which of them are written, by shared beginning.
             rows: Rows a step.
             length: Tokens of the longest prompt and its answer.
+            choice: How tokens are chosen; by default the most likely ones are taken.
+            seeds: Decide what is drawn, one a prompt.
         """
         self._reader = reader
         self._prompts = prompts
         self._writings = writings
+        self._seeds = seeds or [0] * len(prompts)
         self._waiting = [
             (family, job) for family in reversed(waiting) for job in family.members[::-1]
         ]
         self._cache = SlotCache(rows, length)
         self._active: list[_Row] = []
         self._held: list[tuple[Ids, Prefix]] = []
-        self._stepper = Stepper(reader, self._cache)
+        self._stepper = Stepper(reader, self._cache, choice or Choice(None))
 
     @torch.inference_mode()
     def run(self, budget: int, spare: int, ahead: bool) -> Iterator[int]:
@@ -127,9 +133,11 @@ class Decoding:
             at += count
         ends = [len(self._prompts[job]) - 1 for job in jobs]
         last = [self._prompts[job][-1] for job in jobs]
+        seeds = [self._seeds[job] for job in jobs]
         rows = slice(start, start + len(jobs))
         self._stepper.tokens[rows] = torch.tensor(last).to(self._reader.device, non_blocking=True)
         self._stepper.places[rows] = torch.tensor(ends).to(self._reader.device, non_blocking=True)
+        self._stepper.seeds[rows] = torch.tensor(seeds).to(self._reader.device, non_blocking=True)
         self._active += [
             _Row(job, place, self._writings[job]) for job, place in zip(jobs, ends, strict=True)
         ]
@@ -174,7 +182,7 @@ class Decoding:
             self._cache.move(sources, free)
             origin = torch.tensor(sources).to(self._reader.device, non_blocking=True)
             target = torch.tensor(free).to(self._reader.device, non_blocking=True)
-            for kind in (self._stepper.tokens, self._stepper.places):
+            for kind in (self._stepper.tokens, self._stepper.places, self._stepper.seeds):
                 kind[target] = kind[origin]
             for source, place in zip(sources, free, strict=True):
                 self._active[place] = self._active[source]

@@ -1,8 +1,8 @@
-"""Greedy generation: who writes, decided once a model.
+"""Generation: who writes, decided once a model.
 
 A model on which rows of one's own give what transformers' generate gives is decoded that way; any
 other is left to generate. Of the checkpoint's generation settings its end tokens alone are used:
-neither sampling nor penalties reach an answer. Knows the two ways; knows no batch.
+its sampling and penalties reach no answer. Knows the two ways; knows no batch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tenbin.backends.hf.library_generate import LibraryGenerate
 from tenbin.backends.hf.own_loop import OwnLoop
 from tenbin.backends.hf.proving import prove
 from tenbin.backends.hf.rope import LengthClasses
-from tenbin.records import Text
+from tenbin.records import Sampling, Text
 
 __all__ = ["Generator", "Job"]
 
@@ -64,12 +64,13 @@ class Generator:
         """
         equal: dict[tuple[object, ...], list[int]] = {}
         for at, job in enumerate(jobs):
-            equal.setdefault((job.prompt.ids, job.stop, job.limit), []).append(at)
-        owners = list(equal.values())
-        ways: dict[bool, list[list[int]]] = {}
-        for owner in owners:
-            ways.setdefault(self._suits(jobs[owner[0]]), []).append(owner)
-        for suits, part in ways.items():
+            same = (job.prompt.ids, job.stop, job.limit, job.sampling, job.seed)
+            equal.setdefault(same, []).append(at)
+        ways: dict[tuple[bool, Sampling | None], list[list[int]]] = {}
+        for owner in equal.values():
+            job = jobs[owner[0]]
+            ways.setdefault((self._suits(job), job.sampling), []).append(owner)
+        for (suits, _), part in ways.items():
             writer = self._own if suits and self._own else self._library
             for number, text in writer.write([jobs[owner[0]] for owner in part]):
                 for at in part[number]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tenbin.backends.hf.encoding import EncodedPrompt
 from tenbin.backends.hf.writing import Decoder, Writing
+from tenbin.records import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,10 @@ class Job:
     prompt: EncodedPrompt
     stop: tuple[str, ...]
     limit: int
+    sampling: Sampling | None = None
+    """None: greedy."""
+    seed: int = 0
+    """Decides what is drawn."""
 
     @property
     def length(self) -> int:

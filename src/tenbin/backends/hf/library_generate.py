@@ -1,7 +1,8 @@
-"""Greedy generation by transformers' own generate, for models that rows of one's own do not suit.
+"""Generation by transformers' own generate, for models that rows of one's own do not suit.
 
 Nothing of the checkpoint's generation settings is used: neither sampling nor penalties reach an
-answer. Knows generate and how rows can be put together; stop strings and text are `writing`'s.
+answer. Tokens are drawn by `drawing` here too, so that an answer does not depend on the way. Knows
+generate and how rows can be put together; stop strings and text are `writing`'s.
 """
 
 from __future__ import annotations
@@ -11,8 +12,15 @@ from functools import cached_property
 from typing import Any, Literal
 
 import torch
-from transformers import GenerationConfig, StoppingCriteria, StoppingCriteriaList
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+)
 
+from tenbin.backends.hf.drawing import Choice
 from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.memory import input_device, is_out_of_memory, release_memory
 from tenbin.backends.hf.padding import takes_left_padding
@@ -58,7 +66,7 @@ class LibraryGenerate:
         return takes_left_padding(self._model)
 
     def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
-        """Write an answer to every prompt.
+        """Write an answer to every prompt; all jobs have the same sampling.
 
         Yields:
             A job's position and its answer, longest prompts first; None when memory did not
@@ -132,6 +140,7 @@ class LibraryGenerate:
         mask = [[0] * gap + [1] * (longest - gap) for gap in gaps]
         settings = GenerationConfig(  # type: ignore[no-untyped-call]
             max_new_tokens=max(job.limit for job in jobs),
+            # A drawn token is made the only one, which generate then takes.
             do_sample=False,
             num_beams=1,
             pad_token_id=filler,
@@ -144,6 +153,7 @@ class LibraryGenerate:
                 attention_mask=torch.tensor(mask).to(self._device),
                 generation_config=settings,
                 stopping_criteria=StoppingCriteriaList([_Ends(rows)]),
+                logits_processor=LogitsProcessorList([_Draws(jobs)] if jobs[0].sampling else []),
             )
 
 
@@ -157,6 +167,22 @@ class _Ends(StoppingCriteria):
         tokens = input_ids[:, -1].tolist()
         done = [row.add(token) for row, token in zip(self._rows, tokens, strict=True)]
         return torch.tensor(done, device=input_ids.device)
+
+
+class _Draws(LogitsProcessor):
+    """Leaves only the token that is drawn for each row."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._choice = Choice(jobs[0].sampling)
+        self._seeds = torch.tensor([job.seed for job in jobs])
+        self._lengths = torch.tensor([len(job.prompt.ids) for job in jobs])
+        self._longest = int(self._lengths.max())
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        # Padding before a row does not count: its tokens stand where they stand without it.
+        places = self._lengths + (input_ids.shape[1] - self._longest - 1)
+        drawn = self._choice.next(scores, self._seeds.to(scores.device), places.to(scores.device))
+        return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
 
 
 class OwnSettingsOnly:

@@ -1,4 +1,4 @@
-"""Greedy generation in rows of one's own: shared beginnings read once, complete rows leave.
+"""Generation in rows of one's own: shared beginnings read once, complete rows leave.
 
 Knows jobs, memory and which jobs may share a batch; the steps are `decoding`'s. Where memory ends,
 answers that are complete stay and the others begin again in fewer rows.
@@ -13,6 +13,7 @@ from typing import Any, Literal
 import torch
 
 from tenbin.backends.hf.decoding import Decoding
+from tenbin.backends.hf.drawing import Choice
 from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.memory import is_out_of_memory, release_memory
 from tenbin.backends.hf.prefixes import families
@@ -64,7 +65,7 @@ class OwnLoop:
         self._ahead = kind == "cuda"
 
     def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
-        """Write an answer to every prompt.
+        """Write an answer to every prompt; all jobs have the same sampling.
 
         Yields:
             A job's position and its answer; None when memory did not suffice even for one row.
@@ -132,6 +133,8 @@ class OwnLoop:
             families(prompts, self._spare),
             rows,
             max(job.length for job in chosen),
+            Choice(chosen[0].sampling),
+            [job.seed for job in chosen],
         )
         for at in decoding.run(self._budget, self._spare, self._ahead):
             yield band[at], writings[at].result(chosen[at].prompt.truncated)

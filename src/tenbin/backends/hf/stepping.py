@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from tenbin.backends.hf.drawing import Choice
 from tenbin.backends.hf.memory import is_out_of_memory
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.slots import SlotCache
@@ -23,18 +24,21 @@ _REACH_STRIDE = 32
 class Stepper:
     """Reads the newest token of every row and chooses the next."""
 
-    def __init__(self, reader: Reader, cache: SlotCache) -> None:
+    def __init__(self, reader: Reader, cache: SlotCache, choice: Choice) -> None:
         """Make a batch's tensors.
 
         Args:
             reader: The model.
             cache: Its rows.
+            choice: How the next tokens are chosen.
         """
         self._reader = reader
         self._cache = cache
+        self._choice = choice
         device = reader.device
         self.tokens = torch.zeros(cache.rows, dtype=torch.long, device=device)
         self.places = torch.zeros(cache.rows, dtype=torch.long, device=device)
+        self.seeds = torch.zeros(cache.rows, dtype=torch.long, device=device)
         self._records = reader.can_record
         self._seen: set[tuple[int, int]] = set()
         self._graphs: dict[tuple[int, int], tuple[Any, torch.Tensor]] = {}
@@ -89,7 +93,7 @@ class Stepper:
     def _advance(self, rows: int, reach: int) -> torch.Tensor:
         tokens, places = self.tokens[:rows], self.places[:rows]
         logits = self._reader.step(self._cache, tokens, places, reach)
-        new = logits.argmax(-1).to(tokens.device)
+        new = self._choice.next(logits, self.seeds[:rows], places).to(tokens.device)
         tokens.copy_(new)
         places.add_(1).clamp_(max=self._cache.length - 1)
         return new

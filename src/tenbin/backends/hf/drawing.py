@@ -1,0 +1,117 @@
+"""The next token of every row: the most likely one, or one that is drawn.
+
+A draw rests on the row's seed, the place of the token before it and the logits, and on nothing
+else: not on the batch, its order, its size or what was drawn before. Every token of the vocabulary
+gets a random number of its own, a hash of (seed, place, token), which becomes Gumbel noise on its
+logit; the largest sum wins. That draws exactly from the softmax. Logits that differ by rounding, as
+they do between batch sizes, give the same token unless two sums are as near as that; in an inverted
+cumulative distribution they would shift a border for every token.
+Everything stays on the logits' device. Knows tensors; knows no request and no text.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from tenbin.records import Sampling
+
+_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
+_FIRST = 0xBF58476D1CE4E5B9 - (1 << 64)
+_SECOND = 0x94D049BB133111EB - (1 << 64)
+"""SplitMix64, as signed numbers: torch's whole numbers wrap around."""
+_SPREAD = 0x9E3779B1 - (1 << 32)
+_MIX = (0x21F0AAAD, 0x735A2D97)
+"""A mix of 32 bits with little bias: shifts by 16, 15 and 15, these factors between them."""
+_HEAD = 1024
+"""Most likely tokens among which the end of top_p is looked for first."""
+
+
+class Choice:
+    """How rows choose their next token; all rows of a batch choose in the same way."""
+
+    def __init__(self, sampling: Sampling | None) -> None:
+        """Prepare a choice.
+
+        Args:
+            sampling: How tokens are drawn; None: the most likely one is taken.
+        """
+        self._sampling = sampling
+
+    def next(self, logits: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """Choose a token for each row.
+
+        Args:
+            logits: Rows × vocabulary.
+            seeds: Of each row, 64 bits.
+            places: Where in its row the token stands that the logits follow.
+
+        Returns:
+            A token a row, on the logits' device.
+        """
+        if self._sampling is None:
+            return logits.argmax(-1)
+        kept = filtered(logits, self._sampling)
+        noise = gumbel(seeds.to(kept.device), places.to(kept.device), kept.shape[-1])
+        return noise.add_(kept).argmax(-1)
+
+
+def filtered(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
+    """Logits by temperature, minus infinity for tokens that top_k and top_p leave out.
+
+    Tokens as likely as the last one that stays in stay in as well: which of them went would be
+    chance.
+    """
+    scores = logits.float() / sampling.temperature
+    if 0 < sampling.top_k < scores.shape[-1]:
+        floor = scores.topk(sampling.top_k).values[..., -1:]
+        scores = scores.masked_fill(scores < floor, -torch.inf)
+    if sampling.top_p < 1:
+        scores = scores.masked_fill(scores < _nucleus_floor(scores, sampling.top_p), -torch.inf)
+    return scores
+
+
+def _nucleus_floor(scores: torch.Tensor, top_p: float) -> torch.Tensor:
+    """The score of the last token that is needed to reach the share."""
+    total = scores.logsumexp(-1, keepdim=True)
+    if not scores.is_cuda and scores.shape[-1] > _HEAD:
+        # A sort of the whole vocabulary takes a CPU longer than a step of a small model. A GPU
+        # would have to be waited for to know whether the head is enough.
+        head = scores.topk(_HEAD).values
+        reached = (head - total).exp().cumsum(-1)
+        if bool((reached[..., -1] >= top_p).all()):
+            return head.gather(-1, (reached < top_p).sum(-1, keepdim=True))
+    falling = scores.sort(-1, descending=True).values
+    last = ((falling - total).exp().cumsum(-1) < top_p).sum(-1, keepdim=True)
+    return falling.gather(-1, last.clamp_(max=scores.shape[-1] - 1))
+
+
+def gumbel(seeds: torch.Tensor, places: torch.Tensor, vocabulary: int) -> torch.Tensor:
+    """Gumbel noise for every token of every row, rows × vocabulary, from hashes alone."""
+    state = _mixed(_mixed(seeds) + places * _GOLDEN)
+    low = ((state & 0xFFFFFFFF) - (1 << 31)).to(torch.int32)[:, None]
+    high = (state >> 32).to(torch.int32)[:, None]
+    tokens = torch.arange(vocabulary, dtype=torch.int32, device=seeds.device)
+    bits = tokens * _SPREAD + low
+    bits ^= (bits >> 16) & 0xFFFF
+    bits *= _MIX[0]
+    bits ^= high
+    bits ^= (bits >> 15) & 0x1FFFF
+    bits *= _MIX[1]
+    bits ^= (bits >> 15) & 0x1FFFF
+    return noise_of(bits)
+
+
+def noise_of(bits: torch.Tensor) -> torch.Tensor:
+    """Gumbel noise out of the lower 31 of random bits, which are used up."""
+    # A share between 0 and 1, both excluded. Small ones must be exact, not only near: they make the
+    # large noises, which decide, and a vocabulary has many of them.
+    share = bits.bitwise_and_(0x7FFFFFFF).float().add_(0.5).mul_(2.0**-31).clamp_(max=1 - 2.0**-24)
+    return share.neg_().log1p_().neg_().log_().neg_()
+
+
+def _mixed(numbers: torch.Tensor) -> torch.Tensor:
+    """SplitMix64's output function; its shifts fill with zeros, torch's with the sign."""
+    numbers = numbers + _GOLDEN
+    numbers = (numbers ^ ((numbers >> 30) & ((1 << 34) - 1))) * _FIRST
+    numbers = (numbers ^ ((numbers >> 27) & ((1 << 37) - 1))) * _SECOND
+    return numbers ^ ((numbers >> 31) & ((1 << 33) - 1))
