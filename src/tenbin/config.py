@@ -184,13 +184,6 @@ def _batch(value: Any) -> int | str:
     return number
 
 
-def _positive(value: Any) -> int:
-    number = _whole(value)
-    if number < 1:
-        raise ValueError("a whole number above 0")
-    return number
-
-
 def _real(value: Any) -> float:
     try:
         number = float(value)

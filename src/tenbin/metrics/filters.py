@@ -176,8 +176,8 @@ def apply(steps: Steps, texts: Sequence[str], language: str, choices: int = 4) -
 def explain(steps: Steps, text: str, language: str, choices: int = 4) -> list[ReadingStep]:
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
-    The last entry's text is what `apply` gives for that text alone. Steps that rest because nothing is left to read are
-    not listed.
+    The last entry's text is what `apply` gives for this text alone. Steps that rest because nothing
+    is left to read are not listed.
     """
     setting = _Setting(language, choices)
     current: str | None = text

@@ -23,7 +23,7 @@ _SPREAD = 0x9E3779B1 - (1 << 32)
 _MIX = (0x21F0AAAD, 0x735A2D97)
 """A mix of 32 bits with little bias: shifts by 16, 15 and 15, these factors between them."""
 _HEAD = 1024
-"""Most likely tokens among which the end of top_p is looked for first."""
+"""Most likely tokens among which the end of top_p is looked for first, where all may be drawn."""
 
 
 class Choice:
@@ -66,23 +66,32 @@ def filtered(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
         floor = scores.topk(sampling.top_k).values[..., -1:]
         scores = scores.masked_fill(scores < floor, -torch.inf)
     if sampling.top_p < 1:
-        scores = scores.masked_fill(scores < _nucleus_floor(scores, sampling.top_p), -torch.inf)
+        floor = _nucleus_floor(scores, sampling.top_p, sampling.top_k or _HEAD)
+        scores = scores.masked_fill(scores < floor, -torch.inf)
     return scores
 
 
-def _nucleus_floor(scores: torch.Tensor, top_p: float) -> torch.Tensor:
-    """The score of the last token that is needed to reach the share."""
+def _nucleus_floor(scores: torch.Tensor, top_p: float, likely: int) -> torch.Tensor:
+    """The score of the last token that is needed to reach the share, found among `likely` ones."""
     total = scores.logsumexp(-1, keepdim=True)
-    if not scores.is_cuda and scores.shape[-1] > _HEAD:
-        # A sort of the whole vocabulary takes a CPU longer than a step of a small model. A GPU
-        # would have to be waited for to know whether the head is enough.
-        head = scores.topk(_HEAD).values
-        reached = (head - total).exp().cumsum(-1)
-        if bool((reached[..., -1] >= top_p).all()):
-            return head.gather(-1, (reached < top_p).sum(-1, keepdim=True))
-    falling = scores.sort(-1, descending=True).values
-    last = ((falling - total).exp().cumsum(-1) < top_p).sum(-1, keepdim=True)
-    return falling.gather(-1, last.clamp_(max=scores.shape[-1] - 1))
+    if scores.is_cuda or likely >= scores.shape[-1]:
+        # A GPU would have to be waited for to know whether few tokens are enough.
+        return _reaching(scores.sort(-1, descending=True).values, total, top_p)[0]
+    # A sort of the whole vocabulary takes a CPU as long as a step of a small model.
+    floor, short = _reaching(scores.topk(likely).values, total, top_p)
+    if bool(short.any()):
+        rest = scores[short].sort(-1, descending=True).values
+        floor[short] = _reaching(rest, total[short], top_p)[0]
+    return floor
+
+
+def _reaching(
+    falling: torch.Tensor, total: torch.Tensor, top_p: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The first of falling scores that reaches the share, and which rows do not reach it."""
+    below = (falling - total).exp().cumsum(-1) < top_p
+    last = below.sum(-1, keepdim=True).clamp_(max=falling.shape[-1] - 1)
+    return falling.gather(-1, last), below[..., -1]
 
 
 def gumbel(seeds: torch.Tensor, places: torch.Tensor, vocabulary: int) -> torch.Tensor:
