@@ -59,7 +59,9 @@ class Finished:
     def samples(self) -> Iterator[dict[str, Any]]:
         """Every document as plain values, one at a time."""
         for one in self.judged:
-            yield sample_row(one.planned.prompt, one.drawn, one.unconditional, one.outcomes)
+            yield sample_row(
+                one.planned.prompt, one.response, one.unconditional, one.outcomes, one.further
+            )
 
 
 def execute(

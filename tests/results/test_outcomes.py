@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tenbin.records import Cell, Outcome, Prompt, Rolled, Scores
+from tenbin.records import Cell, Outcome, Prompt, Rolled, Sampling, Scores, Text
 from tenbin.results.outcomes import outcomes_of
 from tenbin.results.samples import read_samples, sample_row, write_samples
 
@@ -29,3 +29,18 @@ def test_outcomes_of_whole_texts_keep_their_length(tmp_path: Path) -> None:
     write_samples(tmp_path / "samples.parquet", [row])
     found = outcomes_of(read_samples(tmp_path / "samples.parquet"))
     assert found == {("pages", "word_perplexity"): [outcome]}
+
+
+def test_outcomes_of_drawn_answers_keep_each(tmp_path: Path) -> None:
+    cell = Cell("riddles", "1.0", "default", 0, 1234)
+    answers = (None, None, None, ("7",), "7", (), 8)
+    prompt = Prompt(
+        cell, "d1", "en", None, "generate", "Q", *answers, sampling=Sampling(0.8), repeats=2
+    )
+    outcome = Outcome(cell, "d1", "exact_match", 0.5, "7", values=(1.0, 0.0), answers=("7", None))
+    drawn = (Text("7", "end", 1), Text("?", "stop", 2))
+    row = sample_row(prompt, drawn[0], None, (outcome,), drawn[1:])
+    assert [one["text"] for one in row["samples"]] == ["7", "?"]
+    write_samples(tmp_path / "samples.parquet", [row])
+    found = outcomes_of(read_samples(tmp_path / "samples.parquet"))
+    assert found == {("riddles", "exact_match"): [outcome]}

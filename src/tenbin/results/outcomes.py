@@ -25,6 +25,8 @@ def outcomes_of(samples: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], l
                     sample["gold"],
                     sample["group"],
                     outcome.get("weight"),
+                    tuple(outcome.get("values") or ()),
+                    tuple(outcome.get("answers") or ()),
                 )
             )
     return found

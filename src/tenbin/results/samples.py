@@ -18,19 +18,21 @@ _ROWS_A_GROUP = 1_000
 
 def sample_row(
     prompt: Prompt,
-    drawn: Sequence[Response],
+    response: Response,
     bare: Response | None,
     outcomes: Sequence[Outcome],
+    further: Sequence[Response] = (),
 ) -> dict[str, Any]:
     """One document as plain values, ready for a table.
 
     Args:
         prompt: The document as it was put.
-        drawn: Its answers: one, or as many as were drawn.
+        response: Its answer.
         bare: The answer without the prompt, where one was asked for.
         outcomes: What the metrics say.
+        further: The second and later answers that were drawn.
     """
-    response = drawn[0]
+    drawn = (response, *further)
     scores = response if isinstance(response, Scores) else None
     logprobs, token_counts = _weighed(response)
     text = response if isinstance(response, Text) else None
