@@ -171,6 +171,17 @@ def test_what_differs_is_said(options: dict[str, Any], kind: str, words: str) ->
     assert [one["kind"] for one in row["differences"]] == [kind]
 
 
+def test_other_decoding_is_said_and_more_draws_are_no_difference() -> None:
+    warm = {"tasks": "jsquad-1.1-0.3", "gen_kwargs": "temperature=0.7,top_p=0.9"}
+    greedy, drawn = evaluate(tasks="jsquad-1.1-0.3"), evaluate(**warm, repeats=2)
+    with pytest.raises(ResultError) as refused:
+        tenbin.compare(greedy, drawn)
+    words = "decoding: greedy here, drawn with temperature 0.7, top_p 0.9, top_k 0 there"
+    assert words in str(refused.value)
+    assert tenbin.compare(greedy, drawn, allow=["decoding"]).table()
+    assert tenbin.compare(drawn, evaluate(**warm, repeats=3)).table()
+
+
 def test_a_window_that_drops_examples_is_another_prompt() -> None:
     options = {"tasks": "jcommonsenseqa-1.1-0.3", "num_fewshot": 8}
     narrow = ScriptedBackend(max_length=500, fingerprint="narrow")

@@ -183,6 +183,7 @@ def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_selection(parser)
     _add_model(parser)
     _add_prompt(parser)
+    _add_generation(parser)
     _add_data(parser)
     output = _add_output(parser)
     output.add_argument("--format", choices=("text", "json"), default="text", help="default: text")

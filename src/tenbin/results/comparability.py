@@ -1,7 +1,7 @@
 """Whether two stored cells asked the same thing: what differs, in words.
 
-Reads what runs recorded: files and their checksums, prompts, shots, seed, profile. Does not know
-scores, and does not decide whether a difference matters.
+Reads what runs recorded: files and their checksums, prompts, shots, seed, decoding, profile. Does
+not know scores, and does not decide whether a difference matters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-Kind = Literal["data", "prompts", "shots", "seed", "profile"]
+Kind = Literal["data", "prompts", "shots", "seed", "decoding", "profile"]
 KINDS: tuple[str, ...] = get_args(Kind)
 """What may differ, as users name it."""
 
@@ -66,6 +66,9 @@ def differences(first: StoredCell, second: StoredCell) -> list[Difference]:
         found.append(Difference("profile", f"{profiles[0]} here, {profiles[1]} there"))
     if first.id != second.id:
         return found
+    ways = [_decoding(cell.config) for cell in (first, second)]
+    if ways[0] != ways[1]:
+        found.append(Difference("decoding", f"{ways[0]} here, {ways[1]} there"))
     shots = [cell.config["num_fewshot"] for cell in (first, second)]
     seeds = [cell.config["seed"] for cell in (first, second)]
     if shots[0] != shots[1]:
@@ -100,6 +103,14 @@ def _data(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
         yield Difference(
             "data", f"{len(other):,} shared documents have another right answer ({named})"
         )
+
+
+def _decoding(config: Mapping[str, Any]) -> str:
+    """How answers were chosen; runs of earlier versions know greedy decoding only."""
+    if not config.get("do_sample"):
+        return "greedy"
+    named = (f"{name} {config[name]:g}" for name in ("temperature", "top_p", "top_k"))
+    return f"drawn with {', '.join(named)}"
 
 
 def _set_name(config: Mapping[str, Any]) -> str:
