@@ -402,7 +402,7 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--allow",
         metavar="KINDS",
-        help="compare although these differ: data, prompts, shots, seed, profile",
+        help="compare although these differ: data, prompts, shots, seed, decoding, profile",
     )
     parser.add_argument(
         "--all_pairs", action="store_true", help="every run with every other, not with the first"
