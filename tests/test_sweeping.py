@@ -27,6 +27,26 @@ def test_named_templates_and_a_named_version() -> None:
     assert cells(tasks="jnli-1.1", templates="0.2,0.4") == ["jnli-1.1-0.2", "jnli-1.1-0.4"]
 
 
+def test_patterns_of_templates() -> None:
+    assert cells(tasks="mlogiqa_mcq_ja", templates="native*") == [
+        "mlogiqa_mcq_ja-1.0-native",
+        "mlogiqa_mcq_ja-1.0-native+letter",
+        "mlogiqa_mcq_ja-1.0-native+text",
+    ]
+    assert cells(tasks="jnli", templates="0.[34],0.3") == ["jnli-1.3-0.3", "jnli-1.3-0.4"]
+
+
+def test_every_template_unless_the_user_names_some() -> None:
+    def chosen(**given: Any) -> list[str]:
+        config = build_config({"sample_data": True, **given})
+        return [setup.cell.id for setup in choose_cells(config, every_template=True)]
+
+    assert len(chosen(tasks="jnli")) == 5
+    assert chosen(tasks="jnli-1.1-0.3,marc_ja-1.1-0.2") == ["jnli-1.1-0.3", "marc_ja-1.1-0.2"]
+    assert chosen(tasks="jnli", template="0.3") == ["jnli-1.3-0.3"]
+    assert chosen(tasks="jnli", templates="0.3,0.2") == ["jnli-1.3-0.3", "jnli-1.3-0.2"]
+
+
 def test_shots_and_draws_are_marked_in_ids() -> None:
     found = cells(tasks="jnli-1.1-0.2", num_fewshot_sweep="0,2", seeds=2)
     assert found == [

@@ -20,13 +20,14 @@ __all__ = [
     "Sweep",
     "__version__",
     "compare",
+    "doctor",
     "evaluate",
     "load_run",
     "sweep",
 ]
 
 if TYPE_CHECKING:
-    from tenbin.api import Compared, Run, Sweep, compare, evaluate, load_run, sweep
+    from tenbin.api import Compared, Run, Sweep, compare, doctor, evaluate, load_run, sweep
 
 
 def __getattr__(name: str) -> Any:

@@ -283,3 +283,32 @@ def load_run(path: str | Path) -> Run:
     """Read a stored run by its folder or its result.json."""
     stored = read_run(path)
     return Run(stored.document, list(stored.samples()), stored.path)
+
+
+def doctor(
+    model: str = "hf",
+    tasks: str | Sequence[str] = (),
+    *,
+    listener: Listener | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Look at what a model's tokenizer makes of tasks and templates; no weights are loaded.
+
+    Args:
+        model: A backend's name.
+        tasks: Ids, patterns, groups, or bare names for all templates of a task.
+        listener: Told how it goes on.
+        **options: As for `evaluate`; `templates` names some of them. `limit` is 100 documents a
+            task by default; `"all"` looks at every one.
+
+    Returns:
+        What `tenbin doctor --format json` prints.
+
+    Raises:
+        TenbinError: Anything the user can mend, with a hint.
+    """
+    from tenbin.examination import as_document, examination_config, examine
+
+    given = dict(options, model=model, tasks=tasks if isinstance(tasks, str) else list(tasks))
+    config = examination_config(given)
+    return as_document(examine(config, listener or Silence()))

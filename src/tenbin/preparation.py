@@ -26,7 +26,7 @@ from tenbin.planning.plan import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT
 from tenbin.prompts.building import Measure, PromptSettings, build_prompts
 from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task
-from tenbin.sweeping import check_sweep, swept_cells, swept_templates
+from tenbin.sweeping import all_templates, check_sweep, swept_cells, swept_templates
 from tenbin.tasks.registry import Selected, load_registry
 from tenbin.tasks.sampling import check_repeats, overridden
 
@@ -90,12 +90,20 @@ def data_choice(config: RunConfig) -> DataChoice:
     )
 
 
-def choose_cells(config: RunConfig) -> list[CellSetup]:
-    """What `--tasks`, `--num_fewshot` and `--limit` ask for, in the order written."""
+def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSetup]:
+    """What `--tasks`, `--num_fewshot` and `--limit` ask for, in the order written.
+
+    Args:
+        config: What the user wrote.
+        every_template: Whether a bare name stands for all templates of its task where the config
+            says nothing of templates.
+    """
     registry = load_registry(config.include_path, config.profile)
     selected = [
         swept_templates(config, registry.select([entry], config.template)) for entry in config.tasks
     ]
+    if every_template and not (config.template or config.templates):
+        selected = [all_templates(entry) for entry in selected]
     shots = _per_task(config, "num_fewshot", config.num_fewshot, selected)
     limits = _per_task(config, "limit", config.limit, selected)
     setups: dict[str, CellSetup] = {}

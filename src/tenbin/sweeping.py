@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
@@ -37,9 +38,24 @@ def swept_templates(config: RunConfig, selected: Iterable[Selected]) -> list[Sel
     return list(swept.values())
 
 
+def all_templates(selected: Iterable[Selected]) -> list[Selected]:
+    """The selected tasks under every template they have; one that was named stands alone."""
+    return [
+        replace(chosen, template=name)
+        for chosen in selected
+        for name in ([chosen.template] if chosen.named else chosen.task.templates)
+    ]
+
+
 def _asked(templates: tuple[str, ...], task: Task) -> list[str]:
     if ALL in templates:
         return list(task.templates)
+    # A pattern (native*) stands for what it matches, in the task's own order.
+    matching = {
+        written: [name for name in task.templates if fnmatchcase(name, written)] or [written]
+        for written in templates
+    }
+    templates = tuple(dict.fromkeys(name for names in matching.values() for name in names))
     missing = [name for name in templates if name not in task.templates]
     if missing:
         raise ConfigError(

@@ -52,7 +52,7 @@ def test_listing_tasks_imports_no_model_or_data_library() -> None:
     assert "jcommonsenseqa-1.1" in done.stdout and "1,119" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "tasks", "preview", "validate", "compare"])
+@pytest.mark.parametrize("command", ["run", "tasks", "preview", "validate", "compare", "doctor"])
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([command, "--help"])

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from tenbin.records import Request, Response
+from tenbin.readings import Reading, Vocabulary
+from tenbin.records import Prompt, Request, Response
 
 Encoding = Literal["joint", "separate"]
 
@@ -71,6 +72,32 @@ class Tokenizer(Protocol):
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
     ) -> Boundary:
         """How this prompt and these answers meet."""
+        ...
+
+
+class TokenReader(Protocol):
+    """A model's tokenizer as diagnosis sees it: every token, and no weights."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The same tokenizer as prompts are built with."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What is known before any text is read."""
+        ...
+
+    def read(self, prompts: Sequence[Prompt]) -> list[Reading]:
+        """Each prompt in tokens, exactly as a run would ask it."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Tokens of each text, without special tokens around it."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of tokens, special ones written out."""
         ...
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from tenbin.backends.base import Backend, BackendSettings, Tokenizer
+from tenbin.backends.base import Backend, BackendSettings, Tokenizer, TokenReader
 from tenbin.backends.collector import resting_collector
 from tenbin.errors import BackendError, ConfigError
 
@@ -39,6 +39,15 @@ BACKENDS = {
 }
 """`hf-causal` and `hf-auto` are lm-eval's older names of `hf`."""
 
+_HF_READER = Entry("tenbin.backends.hf.inspection", "open_reader", "hf")
+READERS = {
+    "hf": _HF_READER,
+    "hf-causal": _HF_READER,
+    "hf-auto": _HF_READER,
+    "scripted": Entry("tenbin.backends.scripted_reader", "open_reader"),
+}
+"""Backends whose tokenizer can be looked at without the model."""
+
 
 def open_backend(settings: BackendSettings) -> Backend:
     """Open the backend that the settings name; weights are not loaded yet.
@@ -53,15 +62,38 @@ def open_backend(settings: BackendSettings) -> Backend:
         ConfigError: The name or an argument is unknown.
         BackendError: The model is not there, or a library it needs is missing.
     """
-    entry = BACKENDS.get(settings.model)
+    return cast(Backend, _open(_find(settings.model), settings))
+
+
+def open_reader(settings: BackendSettings) -> TokenReader:
+    """Open a model's tokenizer for diagnosis; weights are never loaded.
+
+    Raises:
+        ConfigError: The name or an argument is unknown.
+        BackendError: The backend shows no tokenizer, or the tokenizer is not there.
+    """
+    _find(settings.model)
+    entry = READERS.get(settings.model)
     if entry is None:
-        close = difflib.get_close_matches(settings.model, BACKENDS, n=1)
+        raise BackendError(
+            f"the {settings.model} backend shows no tokenizer, and without one there is nothing to"
+            " look at",
+            "name the tokenizer of the model behind it: --model hf --model_args"
+            " pretrained=FOLDER_OR_HUB_ID",
+        )
+    return cast(TokenReader, _open(entry, settings))
+
+
+def _find(model: str) -> Entry:
+    entry = BACKENDS.get(model)
+    if entry is None:
+        close = difflib.get_close_matches(model, BACKENDS, n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""
         raise ConfigError(
-            f"unknown model backend {settings.model!r}",
+            f"unknown model backend {model!r}",
             f"{guess}known backends: {', '.join(sorted(BACKENDS))}",
         )
-    return cast(Backend, _open(entry, settings))
+    return entry
 
 
 def open_tokenizer(settings: BackendSettings) -> Tokenizer:

@@ -1,4 +1,4 @@
-"""The command line: `tenbin run | sweep | compare | report | serve | tasks | preview | validate`.
+"""The command line: run, sweep, compare, doctor, report, serve, tasks, preview, validate.
 
 Only argparse is imported here; each command imports what it needs when it runs.
 """

@@ -42,6 +42,26 @@ _COMPARE_EXAMPLES = """examples:
   tenbin compare run.json --cells jnli-1.3-0.2 jnli-1.3-0.3
   tenbin compare a.json b.json --map jnli-1.3-0.2=jnli-1.3-0.3 --format json -o difference.json
 """
+_DOCTOR_EXAMPLES = """Looks at every template of each task with this model's tokenizer; no weights
+are loaded. Shows tokens that merge where the answer begins, BOS, special tokens that the model does
+not know (<NL>, [INST]), prompts that are too long, label lengths, unknown characters and cost, and
+which templates look meant for this model. It takes 100 documents a task, spread evenly, unless
+--limit says otherwise; --limit all takes every one. Flags of `tenbin run` mean the same here, so
+that what is diagnosed is what would be asked.
+
+ok       nothing to say
+note     good to know when reading the scores
+warning  scores under this template are to be doubted
+problem  documents fail, or the score means nothing
+
+examples:
+  tenbin doctor --model hf --model_args pretrained=smollm2-135m --tasks jnli --sample_data
+  tenbin doctor --model hf --model_args pretrained=PATH --tasks jsquad,jnli --num_fewshot 3
+  tenbin doctor --model hf --model_args pretrained=PATH --tasks jnli --templates 0.2,0.3 --limit all
+  tenbin doctor --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq --templates 'native*' \\
+      --apply_chat_template --format json
+  tenbin doctor --config run.yaml --strict
+"""
 
 
 def normalise_flags(argv: Sequence[str]) -> list[str]:
@@ -95,6 +115,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_preview(commands)
     _add_validate(commands)
     _add_compare(commands)
+    _add_doctor(commands)
     return parser
 
 
@@ -416,3 +437,25 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON there")
+
+
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "doctor",
+        "diagnose tasks and templates with a model's tokenizer, before loading it",
+        _DOCTOR_EXAMPLES,
+    )
+    _add_selection(parser)
+    _add_model(parser)
+    _add_prompt(parser)
+    _add_data(parser)
+    group = parser.add_argument_group("doctor")
+    group.add_argument(
+        "--templates",
+        metavar="NAMES",
+        help="templates of bare names and groups: all (default), or names and patterns (0.2,0.3)",
+    )
+    group.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    group.add_argument("--strict", action="store_true", help="exit with 1 when a problem was found")
+    group.add_argument("--config", metavar="FILE", help="YAML with these same names as keys")

@@ -11,6 +11,11 @@ from tenbin.config import AUTO, RunConfig, build_config, check_values, read_run_
 
 def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
     """A checked config from a run file and the flags over it."""
+    return build_config(given_by(options, *not_config))
+
+
+def given_by(options: argparse.Namespace, *not_config: str) -> dict[str, Any]:
+    """What a run file says, and the flags over it."""
     flags = {k: v for k, v in vars(options).items() if k not in {"command", "config", *not_config}}
     checked = check_values(flags)
     given: dict[str, Any] = {}
@@ -22,7 +27,7 @@ def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
         if checked.get("sample_data"):
             given.pop("data_dir", None)
     given.update(checked)
-    return build_config(given)
+    return given
 
 
 def execute(options: argparse.Namespace) -> int:

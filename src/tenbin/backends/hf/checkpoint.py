@@ -17,6 +17,8 @@ from tenbin.backends.hf.conversion import (
     cache_root,
     converted_folder,
     file_hash,
+    gguf_config,
+    known_folder,
 )
 from tenbin.backends.hf.fingerprint import (
     ENGINE_VERSION,
@@ -114,6 +116,14 @@ def _verdicts(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class NamedTokenizer:
+    """A tokenizer, and what the model that it belongs to goes by."""
+
+    tokenizer: HfTokenizer
+    names: tuple[str, ...]
+
+
 def open_tokenizer(settings: BackendSettings) -> HfTokenizer:
     """The tokenizer alone, of a model or of a folder that holds no model.
 
@@ -121,16 +131,46 @@ def open_tokenizer(settings: BackendSettings) -> HfTokenizer:
         ConfigError: A model argument is wrong.
         BackendError: The tokenizer is not there.
     """
+    return open_named_tokenizer(settings).tokenizer
+
+
+def open_named_tokenizer(settings: BackendSettings) -> NamedTokenizer:
+    """The tokenizer and the names of its model; no weights, no device.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The tokenizer is not there.
+    """
     arguments = read_arguments(settings)
     folder = Path(arguments.pretrained).expanduser()
+    names = [arguments.pretrained]
     if folder.is_dir() and not (folder / "config.json").is_file() and arguments.gguf_file is None:
         inner, config = load_tokenizer(str(folder)), None
     else:
-        source = _source(locate_model(arguments), arguments, settings)
-        config = load_config(source.name, **source.options)
+        location = locate_model(arguments)
+        source, config = _without_weights(location, arguments, settings)
         inner, _ = _tokenizer(source, arguments)
+        names += [location.gguf.name] if location.gguf is not None else []
     window = arguments.max_length or window_of(config, inner)
-    return HfTokenizer(inner, window, arguments.add_bos_token)
+    tokenizer = HfTokenizer(inner, window, arguments.add_bos_token)
+    return NamedTokenizer(tokenizer, tuple(names))
+
+
+def _without_weights(
+    location: Location, arguments: HfArguments, settings: BackendSettings
+) -> tuple[_Source, Any]:
+    """Where the tokenizer is read from, and the model's configuration.
+
+    A GGUF file that no run has converted yet is read as it is: its weights are of no use here.
+    """
+    if location.gguf is None:
+        source = _source(location, arguments, settings)
+        return source, load_config(source.name, **source.options)
+    known = known_folder(file_hash(location.gguf), settings.cache_dir)
+    if known is not None:
+        return _Source(str(known), "", {}), load_config(str(known))
+    source = _Source(str(location.gguf.parent), "", {"gguf_file": location.gguf.name})
+    return source, gguf_config(location.gguf)
 
 
 def _source(location: Location, arguments: HfArguments, settings: BackendSettings) -> _Source:

@@ -60,9 +60,9 @@ def converted_folder(
     Raises:
         BackendError: The file cannot be read, or its tokenizer does not survive saving.
     """
-    target = cache_root(cache_dir) / "models" / f"{digest[:32]}-v{CONVERSION_VERSION}"
-    if (target / "config.json").is_file():
-        return target
+    target = _target(digest, cache_dir)
+    if known := known_folder(digest, cache_dir):
+        return known
     if notify is not None:
         notify(f"converting {gguf.name} to float32, once; later starts read {target}")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -75,14 +75,44 @@ def converted_folder(
         raise
     except Exception as error:
         # Any kind: a damaged file breaks the reader wherever it happens to stand.
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise BackendError(
-            f"{gguf.name} cannot be read as a GGUF model: {reason}",
-            "transformers reads only some GGUF architectures; use the original weights instead",
-        ) from error
+        raise _unreadable(gguf, error) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def known_folder(digest: str, cache_dir: str | None) -> Path | None:
+    """The folder of a GGUF file's weights, where an earlier run has made it."""
+    target = _target(digest, cache_dir)
+    return target if (target / "config.json").is_file() else None
+
+
+def gguf_config(gguf: Path) -> Any:
+    """A model's configuration out of a GGUF file; its weights are not read.
+
+    Raises:
+        BackendError: The file cannot be read.
+    """
+    from transformers import AutoConfig
+
+    try:
+        with quiet_libraries(), _no_bars():
+            return AutoConfig.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
+    except Exception as error:
+        # Any kind, as above.
+        raise _unreadable(gguf, error) from error
+
+
+def _unreadable(gguf: Path, error: Exception) -> BackendError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return BackendError(
+        f"{gguf.name} cannot be read as a GGUF model: {reason}",
+        "transformers reads only some GGUF architectures; use the original weights instead",
+    )
+
+
+def _target(digest: str, cache_dir: str | None) -> Path:
+    return cache_root(cache_dir) / "models" / f"{digest[:32]}-v{CONVERSION_VERSION}"
 
 
 def _no_bars() -> AbstractContextManager[Any]:

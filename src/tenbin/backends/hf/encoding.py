@@ -56,11 +56,22 @@ def encode_scores(
     Yields:
         One item a request, in order.
     """
+    pairs = encode_pairs(tokenizer, encoding, requests)
+    for request, found in zip(requests, pairs, strict=True):
+        yield windowed(tokenizer, request, found)
+
+
+def encode_pairs(
+    tokenizer: HfTokenizer, encoding: Encoding, requests: Sequence[Score]
+) -> Iterator[list[Pair]]:
+    """Context and continuation of every row, before anything is refused or cut.
+
+    Yields:
+        One list a request, in order.
+    """
     pairs = _joint_pairs if encoding == "joint" else _separate_pairs
     for at in range(0, len(requests), _TOGETHER):
-        part = requests[at : at + _TOGETHER]
-        for request, found in zip(part, pairs(tokenizer, part), strict=True):
-            yield _windowed(tokenizer, request, found)
+        yield from pairs(tokenizer, requests[at : at + _TOGETHER])
 
 
 def encode_prompts(
@@ -130,9 +141,10 @@ def _separate_pairs(tokenizer: HfTokenizer, requests: Sequence[Score]) -> Iterat
         yield [(context, answers[text]) for text in request.continuations]
 
 
-def _windowed(
+def windowed(
     tokenizer: HfTokenizer, request: Score, pairs: Sequence[Pair]
 ) -> EncodedScore | Failure:
+    """The rows of a request as the model takes them, or why it cannot be asked."""
     rows, truncated = [], 0
     for (context, answer), text in zip(pairs, request.continuations, strict=True):
         if failure := _refusal(tokenizer, request.prompt, text, (context, answer)):
