@@ -187,7 +187,9 @@ def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "run", nargs="?", metavar="RUN", help="a stored sweep to report on again, without a model"
     )
     group = parser.add_argument_group("what to sweep over")
-    group.add_argument("--templates", metavar="NAMES", help="comma-separated, or all (the default)")
+    group.add_argument(
+        "--templates", metavar="NAMES", help="names or patterns, or all (the default)"
+    )
     group.add_argument(
         "--num_fewshot_sweep", metavar="N,N…", help="numbers of shots to try, such as 0,1,3,5"
     )

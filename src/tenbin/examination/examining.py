@@ -49,7 +49,9 @@ def examination_config(given: Mapping[str, Any]) -> RunConfig:
         values["limit"] = None
     if values.get("template") == AUTO:
         # What a run would choose among is looked at in full.
-        values.update(template=None, select_on=None)
+        values["template"] = None
+    # Nothing is chosen here, so it does not matter on what.
+    values["select_on"] = None
     return build_config(values)
 
 
