@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tenbin.config import RunConfig
@@ -116,6 +117,7 @@ def _cell_config(setup: CellSetup) -> dict[str, Any]:
         "template": template.name,
         "language": task.language,
         "family": task.family,
+        "parallel": asdict(task.parallel) if task.parallel is not None else None,
         "output_type": task.kind,
         "dataset": task.dataset.name,
         "dataset_config": task.dataset.config,

@@ -43,6 +43,8 @@ class Document:
     """What it shares with others: the paragraph it asks about, or the item it translates."""
     origin: str
     """File and line, for messages."""
+    row: int | None = None
+    """Its number in the split, from 0, as the files list it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,18 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Parallel:
+    """That a task asks the same items as others, in another language or another mode."""
+
+    key: str
+    """The field that names the item; where rows lack it, nothing says which item they hold."""
+    items: str
+    """What the tasks that share their items have in common: their family."""
+    columns: str
+    """What the tasks of one mode have in common, apart from the language: their group."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What is asked, of which data, under which wordings, and how it is judged."""
 
@@ -154,6 +168,8 @@ class Task:
     title: str = ""
     default_shots: int = 0
     """Shots when the command line names none."""
+    parallel: Parallel | None = None
+    """None: its items are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +226,10 @@ class Prompt:
     """None: greedy decoding."""
     repeats: int = 1
     """How many answers are drawn."""
+    row: int | None = None
+    """The document's number in its split, from 0."""
+    item: str | None = None
+    """What the parallel key says the document holds; None where the data does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def _make_documents(
     seen: dict[str, Document] = {}
     repeated: Counter[str] = Counter()
     for number, row in enumerate(rows):
-        document = make(row, number)
+        document = replace(make(row, number), row=number)
         other = seen.get(document.id)
         if other is not None and not published:
             raise DataError(

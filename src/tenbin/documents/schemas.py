@@ -96,7 +96,10 @@ def mlogiqa_document(row: Row, number: int) -> Document:
         if other != take_label(row, "answer", 4, LETTERS):
             refuse(row, "label", row.values["label"], "the same choice as `answer`")
     identifier = take_identifier(row, "id", number)
+    named = row.values.get("id") not in (None, "")
     fields = {
+        # Only an id of the data's own says which item this is: a row number does not.
+        **({"id": identifier} if named else {}),
         "context": take_text(row, "context").strip(),
         "question": take_text(row, "question").strip(),
         "options": options,

@@ -69,8 +69,8 @@ def make_documents(rows: Sequence[Row]) -> list[Document]:
     """Return rows as documents, their ids from the first id field that is unique."""
     identifiers = _unique_identifiers(rows) or [f"row-{number}" for number in range(len(rows))]
     return [
-        Document(identifier, row.values, None, row.origin)
-        for identifier, row in zip(identifiers, rows, strict=True)
+        Document(identifier, row.values, None, row.origin, number)
+        for number, (identifier, row) in enumerate(zip(identifiers, rows, strict=True))
     ]
 
 

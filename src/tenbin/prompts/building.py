@@ -241,4 +241,12 @@ def _finish(task: Task, cell: Cell, draft: _Draft, cap: int, assembly: Assembly)
         parts=assembly.parts(draft.shown, question, draft.text),
         sampling=task.sampling,
         repeats=task.repeats,
+        row=draft.document.row,
+        item=_item(task, draft.document),
     )
+
+
+def _item(task: Task, document: Document) -> str | None:
+    """What the task's parallel key says; nothing stands in for a key that is not there."""
+    value = document.fields.get(task.parallel.key) if task.parallel is not None else None
+    return None if value is None or value == "" else str(value)

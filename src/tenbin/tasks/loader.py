@@ -20,6 +20,7 @@ from tenbin.records import (
     FilterUse,
     Kind,
     MetricUse,
+    Parallel,
     Task,
     Template,
 )
@@ -116,8 +117,9 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
             f"{file.output_type} generates nothing that could be drawn",
             "leave do_sample, temperature, top_p, top_k and repeats out",
         )
+    name = f"{file.task}_{language}" if file.languages else file.task
     return Task(
-        name=f"{file.task}_{language}" if file.languages else file.task,
+        name=name,
         version=version,
         language=language,
         family=file.family or file.task,
@@ -140,7 +142,15 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
         repeats=file.repeats,
         title=file.title or file.task_alias or file.task,
         default_shots=file.num_fewshot or 0,
+        parallel=_parallel(file, name, language),
     )
+
+
+def _parallel(file: TaskFile, name: str, language: str) -> Parallel | None:
+    if file.parallel is None:
+        return None
+    columns = file.group or name.removesuffix(f"_{language}")
+    return Parallel(file.parallel.key, file.family or columns, columns)
 
 
 def _first(layers: list[Any], key: str) -> Any:

@@ -63,6 +63,12 @@ class FewshotBlock(Block):
     label: str | None = None
 
 
+class ParallelBlock(Block):
+    """Declares that other tasks of the family ask the same items."""
+
+    key: str = "id"
+
+
 class MetricBlock(BaseModel):
     """One entry of `metric_list`; further keys are the metric's own options."""
 
@@ -123,6 +129,7 @@ class TaskFile(OverrideBlock):
     test_split: str | None = None
     fewshot_split: str | None = None
     references: str | None = None
+    parallel: ParallelBlock | None = None
     filter_list: list[FilterBlock] = Field(default_factory=list)
     num_fewshot: int | None = None
     repeats: int = Field(default=1, ge=1)
