@@ -20,6 +20,7 @@ __all__ = [
     "Sweep",
     "__version__",
     "compare",
+    "consistency",
     "doctor",
     "evaluate",
     "load_run",
@@ -27,7 +28,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tenbin.api import Compared, Run, Sweep, compare, doctor, evaluate, load_run, sweep
+    from tenbin.api import (
+        Compared,
+        Run,
+        Sweep,
+        compare,
+        consistency,
+        doctor,
+        evaluate,
+        load_run,
+        sweep,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -277,6 +277,41 @@ def sweep(
     run = finished.run
     path = run.folder.path if run.folder else None
     return Sweep(Run(run.document, list(run.samples()), path), finished.report)
+
+
+def consistency(
+    *runs: str | Path | Run,
+    tasks: Sequence[str] = (),
+    reference: str | None = None,
+    alignment: str | Path | None = None,
+    metric: str | None = None,
+) -> dict[str, Any]:
+    """How alike one model answers the same items in several languages and modes.
+
+    Args:
+        *runs: Stored runs, or runs in memory, of one model.
+        tasks: Ids, task names or groups to look at; none takes all with a parallel key.
+        reference: The language that gaps are measured from; English where there is some.
+        alignment: A file that says which rows hold the same item.
+        metric: Whose choice or reading of an answer counts.
+
+    Returns:
+        Plain values, as `tenbin consistency --format json` writes them (docs/consistency.md).
+
+    Raises:
+        TenbinError: The runs do not go together, or nothing shows which rows hold the same item.
+    """
+    from tenbin.parallel.examining import examine
+    from tenbin.parallel.gathering import COLUMNS
+
+    given: list[tuple[str, Mapping[str, Any], Iterable[Mapping[str, Any]]]] = []
+    for run in runs:
+        if isinstance(run, Run):
+            given.append((str(run.path or "run"), run.document, run.samples))
+        else:
+            stored = read_run(run)
+            given.append((str(run), stored.document, stored.samples(COLUMNS)))
+    return examine(given, tasks, reference, alignment, metric)
 
 
 def load_run(path: str | Path) -> Run:

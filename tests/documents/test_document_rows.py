@@ -184,3 +184,10 @@ def test_bad_row_of_a_nested_file_names_its_question(tmp_path, load):
     path.write_text(json.dumps({"data": [article]}))
     with pytest.raises(DataError, match="record 1, paragraph 1, question 1: field `answers`"):
         load("jaquad")
+
+
+def test_rows_are_numbered_and_only_an_id_of_the_data_names_an_item(tmp_path, load):
+    first, second = load_changed(tmp_path, load, "mlogiqa", {"id": "q7"}).documents
+    assert (first.row, second.row) == (0, 1)
+    assert "id" not in first.fields and first.id == "row-0"
+    assert second.fields["id"] == second.id == "q7"

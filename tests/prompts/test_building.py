@@ -10,7 +10,7 @@ import pytest
 from tenbin.backends.scripted import CharacterTokenizer
 from tenbin.errors import ConfigError, DataError, TaskError
 from tenbin.prompts.building import PromptSettings, build_prompts
-from tenbin.records import Cell, Document, Prompt, Task
+from tenbin.records import Cell, Document, Parallel, Prompt, Task
 from tenbin.tasks.registry import load_registry
 
 
@@ -213,3 +213,11 @@ def test_templates_are_sandboxed(task: Task) -> None:
 def test_fields_are_never_templates(task: Task) -> None:
     prompt = build(task, "0.1", documents=[row("v0", question="{{ 7*7 }}{% raw %}")])[0]
     assert "{{ 7*7 }}{% raw %}" in prompt.text
+
+
+def test_prompts_know_their_row_and_the_item_that_the_key_names(task: Task) -> None:
+    rows = [replace(row("v0", idx=7), row=3), replace(row("v1"), row=4), row("v2", idx="")]
+    parallel = replace(task, parallel=Parallel("idx", "family", "columns"))
+    named = [(p.row, p.item) for p in build(parallel, "0.1", documents=rows)]
+    assert named == [(3, "7"), (4, None), (None, None)], "nothing stands in for a missing key"
+    assert [p.item for p in build(task, "0.1", documents=rows)] == [None] * 3

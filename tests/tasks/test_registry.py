@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.errors import TaskError
+from tenbin.records import Parallel
 from tenbin.tasks.registry import Registry, load_registry
 
 LANGUAGES = ["ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh"]
@@ -186,3 +187,21 @@ def test_profile_wordings(registry: Registry) -> None:
     assert theirs["0.2"].choices == "choices"
     assert ours["0.2"].choices == ("0", "1", "2", "3", "4")
     assert {n for n in ours if ours[n] != theirs[n]} == {"0.2", "0.3"}
+
+
+def test_tasks_that_share_their_items_say_so(registry: Registry, tmp_path: Path) -> None:
+    scored, written = registry.newest("mlogiqa_mcq_ja"), registry.newest("mlogiqa_gen_th")
+    assert scored.parallel == Parallel("id", "mlogiqa", "mlogiqa_mcq")
+    assert written.parallel == Parallel("id", "mlogiqa", "mlogiqa_gen")
+    assert registry.newest("jnli").parallel is None
+    path = tmp_path / "xcopa_it.yaml"
+    text = (
+        "task: xcopa_it\nlanguage: it\nparallel: {key: idx}\ndataset_path: rows\ntest_split: test\n"
+        "doc_to_text: '{{ premise }}'\ndoc_to_target: answer\n"
+    )
+    path.write_text(text, encoding="utf-8")
+    (chosen,) = registry.select([str(path)])
+    assert chosen.task.parallel == Parallel("idx", "xcopa", "xcopa")
+    path.write_text(text.replace("key: idx", "keys: idx"), encoding="utf-8")
+    with pytest.raises(TaskError, match=r"parallel\.keys: unknown key"):
+        registry.select([str(path)])

@@ -1,4 +1,4 @@
-"""The command line: run, sweep, compare, doctor, report, serve, tasks, preview, validate.
+"""The command line: run, sweep, compare, consistency, doctor, report, serve, tasks, and more.
 
 Only argparse is imported here; each command imports what it needs when it runs.
 """

@@ -31,6 +31,11 @@ _SELECT_HELP = (
     "where the template is chosen: crossfit (default), each tenth of the scored documents by what "
     "is best on the others; or SPLIT:N, such as train:200, documents that are not scored"
 )
+_CONSISTENCY_EXAMPLES = """examples:
+  tenbin consistency result.json
+  tenbin consistency runs/en runs/ko --alignment alignment.json --tasks mlogiqa_mcq
+  tenbin consistency result.json --reference ja --format json -o consistency.json
+"""
 _PREVIEW_EXAMPLES = """examples:
   tenbin preview --tasks jcommonsenseqa-1.1-0.3 --num_fewshot 3 --limit 2 --sample_data
   tenbin preview --tasks mlogiqa_gen --template native --limit 1 --sample_data --format jsonl
@@ -116,6 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_validate(commands)
     _add_compare(commands)
     _add_doctor(commands)
+    _add_consistency(commands)
     return parser
 
 
@@ -461,3 +467,39 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     group.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     group.add_argument("--strict", action="store_true", help="exit with 1 when a problem was found")
     group.add_argument("--config", metavar="FILE", help="YAML with these same names as keys")
+
+
+def _add_consistency(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "consistency",
+        "compare the answers to parallel items, language by language, from stored runs",
+        _CONSISTENCY_EXAMPLES,
+    )
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="result.json or run folder; several of one model"
+    )
+    parser.add_argument(
+        "--tasks", metavar="NAMES", help="ids, tasks or groups to look at, with * (default: all)"
+    )
+    parser.add_argument(
+        "--reference",
+        metavar="LANGUAGE",
+        help="the language that gaps are measured from (default: en)",
+    )
+    parser.add_argument(
+        "--alignment",
+        metavar="FILE",
+        help="JSON: for each row of a language's file the row of the reference with the same item; "
+        "needed where rows have no key and gold answers do not agree row for row",
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="whose choice or reading counts (default: a choice task's first; flexible-extract)",
+    )
+    parser.add_argument(
+        "--items", metavar="N", type=int, default=10, help="items to list (default: 10)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="also write the JSON there")

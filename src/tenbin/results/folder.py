@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,9 +99,9 @@ class StoredRun:
     path: Path
     document: Mapping[str, Any]
 
-    def samples(self) -> Iterator[dict[str, Any]]:
-        """Every document of the run."""
-        return read_samples(self.path / SAMPLES)
+    def samples(self, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Every document of the run, whole or in some columns."""
+        return read_samples(self.path / SAMPLES, columns)
 
 
 def read_run(path: str | Path) -> StoredRun:

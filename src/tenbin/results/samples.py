@@ -181,8 +181,8 @@ def _grouped(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
         yield group
 
 
-def read_samples(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a samples file, a group at a time.
+def read_samples(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of a samples file, a group at a time, whole or in some columns.
 
     Raises:
         ResultError: When the file is missing or damaged.
@@ -192,7 +192,7 @@ def read_samples(path: Path) -> Iterator[dict[str, Any]]:
 
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_ROWS_A_GROUP):
+            for batch in file.iter_batches(batch_size=_ROWS_A_GROUP, columns=columns):
                 yield from batch.to_pylist()
     except (OSError, pa.ArrowException) as error:
         raise ResultError(f"{path}: the samples cannot be read: {error}") from error

@@ -1,7 +1,7 @@
 """How far several columns of answers to the same items say the same.
 
-Answers are whole numbers, one row an item and one column a language (or a mode); MISSING stands where
-there is none. Everything is a sum over items, so each estimate is a `Measured`, ready for any
+Answers are whole numbers, one row an item and one column a language (or a mode); MISSING stands
+where there is none. Everything is a sum over items, so each estimate is a `Measured`, ready for any
 interval. Knows numbers alone: not what was asked, in which language, or why an answer is missing.
 """
 
@@ -31,7 +31,26 @@ def share(items: Sequence[str], holds: Values) -> Measured:
     counted = ~np.isnan(holds)
     names = tuple(item for item, one in zip(items, counted, strict=True) if one)
     features = np.stack([holds[counted], np.ones(int(counted.sum()))], axis=1)
-    return Measured(names, names, features, _ratio_of_sums, True)
+    return ratio(names, features, linear=True)
+
+
+def ratio(
+    names: Sequence[str],
+    features: Values,
+    clusters: Sequence[str] | None = None,
+    linear: bool = False,
+) -> Measured:
+    """The sum of a first column over the sum of a second.
+
+    Args:
+        names: One a row.
+        features: Two columns.
+        clusters: What each row belongs to; by default each to itself.
+        linear: Whether the second column is all ones, which makes it a mean.
+    """
+    return Measured(
+        tuple(names), tuple(clusters or names), features, _ratio_of_sums, linear, _ratio_of_sums
+    )
 
 
 def same_answer(first: Answers, second: Answers) -> Values:
@@ -61,7 +80,7 @@ def cohen_kappa(items: Sequence[str], first: Answers, second: Answers) -> Measur
 
     both = (first != MISSING) & (second != MISSING)
     a, b = first[both], second[both]
-    if not a.size or (a == a[0]).all() and (b == a[0]).all():
+    if not a.size or ((a == a[0]).all() and (b == a[0]).all()):
         return None
     names = tuple(item for item, one in zip(items, both, strict=True) if one)
     size = int(max(a.max(), b.max())) + 1
@@ -75,7 +94,7 @@ def cohen_kappa(items: Sequence[str], first: Answers, second: Answers) -> Measur
         # All over total²: (observed - expected) / (1 - expected).
         return _divided(agreed * total - expected, total**2 - expected)
 
-    return Measured(names, names, features, score, False)
+    return Measured(names, names, features, score, False, score)
 
 
 def krippendorff_alpha(items: Sequence[str], answers: Answers) -> Measured | None:
@@ -109,7 +128,7 @@ def krippendorff_alpha(items: Sequence[str], answers: Answers) -> Measured | Non
         ratio = _divided((total - agreeing) * (total - 1), unlike)
         return np.where(unlike > 0, 1.0 - ratio, 0.0)
 
-    return Measured(names, names, features, score, False)
+    return Measured(names, names, features, score, False, score)
 
 
 def same_by_chance(answers: Answers) -> float | None:

@@ -1,8 +1,8 @@
 """Which rows of several languages hold the same item: shown by the data, never guessed.
 
 A key of the data's own decides. Without one, row numbers serve where the gold answers agree row for
-row, which is evidence and no proof; its strength is computed. Otherwise somebody has to say it. Knows
-rows by number, key and gold answer; does not know files, runs or what was answered.
+row, which is evidence and no proof; its strength is computed. Otherwise somebody has to say it.
+Knows rows by number, key and gold answer; does not know files, runs or what was answered.
 """
 
 from __future__ import annotations
@@ -187,8 +187,10 @@ def _checked(
     languages = [source.language for source in sources]
     if wrong:
         rows = _table(wrong, gold, languages)
-        raise ResultError(f"{_disagreement(method, key, len(wrong), len(gold))}\n{rows}",
-                          _remedy(method, sources, key))
+        raise ResultError(
+            f"{_disagreement(method, key, len(wrong), len(gold))}\n{rows}",
+            _remedy(method, sources, key),
+        )
     shared = [item for item, by in gold.items() if len(by) == len(languages)]
     if not shared:
         raise ResultError(

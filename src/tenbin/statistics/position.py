@@ -1,9 +1,10 @@
 """Whether answers prefer a position: more A's than a model without habits would give.
 
-Measured against a model that is right as often, and that takes each wrong position equally often when
-it is wrong. At chance accuracy that is the even distribution, at full accuracy the gold answers' own.
-How many answers are right says all there is to know about such a model's accuracy; given that number,
-the distribution of what it chooses is known exactly, and is drawn from. Knows positions as numbers.
+Measured against a model that is right as often, and that takes each wrong position equally often
+when it is wrong. At chance accuracy that is the even distribution, at full accuracy the gold
+answers' own. How many answers are right says all there is to know about such a model's accuracy;
+given that number, the distribution of what it chooses is known exactly, and is drawn from. Knows
+positions as numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +47,11 @@ class PositionBias:
 
 
 def position_bias(
-    chosen: Sequence[int], gold: Sequence[int], offered: Sequence[int], seed: int
+    chosen: Sequence[int],
+    gold: Sequence[int],
+    offered: Sequence[int],
+    seed: int,
+    draws: int = DRAWS,
 ) -> PositionBias:
     """Test one column of answers.
 
@@ -55,6 +60,7 @@ def position_bias(
         gold: The right position of each.
         offered: How many positions each item has.
         seed: Makes the draws repeatable.
+        draws: Of the Monte-Carlo test.
 
     Raises:
         ResultError: There is no answer, or one lies outside what was offered.
@@ -68,7 +74,7 @@ def position_bias(
     right = sum(c == g for c, g in zip(chosen, gold, strict=True))
     strata = sorted(Counter(zip(gold, offered, strict=True)).items())
     expected = _expected(strata, right, size)
-    drawn = _draw(strata, right, size, seed)
+    drawn = _draw(strata, right, size, seed, draws)
     limit = _misfit(observed[None, :], expected)[0] * (1 - 1e-9)
     exceed = int((_misfit(drawn, expected) >= limit).sum())
     return PositionBias(
@@ -79,7 +85,7 @@ def position_bias(
         expected=tuple(float(count) for count in expected),
         distance=float(_distance(observed[None, :], expected)[0]),
         chance_distance=float(_distance(drawn, expected).mean()),
-        p_value=(exceed + 1) / (DRAWS + 1),
+        p_value=(exceed + 1) / (draws + 1),
     )
 
 
@@ -99,15 +105,15 @@ def _expected(strata: _Strata, right: int, size: int) -> Values:
     return expected
 
 
-def _draw(strata: _Strata, right: int, size: int, seed: int) -> Counts:
+def _draw(strata: _Strata, right: int, size: int, seed: int, draws: int) -> Counts:
     """Positions chosen by an unbiased model with that many right answers, many times over."""
     import numpy as np
 
     generator = np.random.default_rng(seed)
     counts = [count for _, count in strata]
     # Every set of that many right items is equally likely: a draw without replacement.
-    hits = generator.multivariate_hypergeometric(counts, right, size=DRAWS, method="marginals")
-    drawn = np.zeros((DRAWS, size), dtype=np.int64)
+    hits = generator.multivariate_hypergeometric(counts, right, size=draws, method="marginals")
+    drawn = np.zeros((draws, size), dtype=np.int64)
     for at, ((gold, offered), count) in enumerate(strata):
         drawn[:, gold] += hits[:, at]
         drawn += generator.multinomial(count - hits[:, at], _wrong_shares(gold, offered, size))

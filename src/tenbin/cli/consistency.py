@@ -1,0 +1,39 @@
+"""`tenbin consistency`: the same items in several languages and modes, from stored runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from tenbin.config import split_list
+from tenbin.errors import ConfigError
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print what the runs show, or write it as JSON."""
+    from tenbin.api import consistency
+
+    document = consistency(
+        *options.runs,
+        tasks=split_list(options.tasks or ""),
+        reference=options.reference,
+        alignment=options.alignment,
+        metric=options.metric,
+    )
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    if options.output:
+        try:
+            Path(options.output).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"--output {options.output}: {error.strerror}") from error
+    if options.format == "json":
+        print(text, end="")
+        return 0
+
+    from tenbin.report.consistency import print_consistency
+
+    print_consistency(document, options.items)
+    if options.output:
+        print(f"written  {options.output}")
+    return 0
