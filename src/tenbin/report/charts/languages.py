@@ -82,7 +82,7 @@ def _agreement(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> C
         cells = base.mark_rect(stroke=palette.paper, strokeWidth=2).encode(
             color=altair.Color(
                 "share:Q",
-                scale=altair.Scale(domain=[0, 1], range=list(palette.heat)),
+                scale=altair.Scale(domain=[0, 1], range=list(palette.heat), interpolate="rgb"),
                 legend=None,
             )
         )

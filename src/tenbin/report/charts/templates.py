@@ -21,7 +21,7 @@ def template_chart(sweep: Mapping[str, Any], number: int, say: Mapping[str, str]
         )
         colour = altair.Color(
             "share:Q",
-            scale=altair.Scale(domain=[0, 1], range=list(palette.heat)),
+            scale=altair.Scale(domain=[0, 1], range=list(palette.heat), interpolate="rgb"),
             legend=None,
         )
         strong = "datum.share > 0.55"

@@ -10,7 +10,7 @@ from pathlib import Path
 from tenbin.errors import ConfigError
 from tenbin.report.html.page import Page, Place, page_text
 
-LARGEST_FILE = 120_000_000
+LARGEST_FILE = 60_000_000
 """Compressed bytes above which blocks go into a folder: browsers hold the file in memory."""
 
 

@@ -4,7 +4,7 @@ import { foreign, make, say } from "./elements.js";
 import { bare, count, moment, probability, score, signed } from "./numbers.js";
 import { RUNS, SUMMARY, runName } from "./cells.js";
 import { Table } from "./table.js";
-import { figure } from "./figure.js";
+import { foldedFigure } from "./figure.js";
 import { samplesLink } from "./overview.js";
 
 const digits = (row) => (row.unit === "%" ? 2 : 3);
@@ -35,7 +35,7 @@ export function compareView() {
     make("p", {}, say("compare_note")),
     make("ol", { class: "runs" }, RUNS.map((run, at) => make("li", {}, foreign(run.model), " ", make("span", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" }), ` · ${moment(run.facts.date)}`)))),
     compared.error ? make("section", { class: "refused" }, make("p", { class: "caution" }, say("not_comparable")), make("pre", { class: "command" }, compared.error)) : null,
-    ...(compared.comparisons?.length ? [differenceTable(compared).element, figure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changeTable(compared).element] : [sideTable().element]),
+    ...(compared.comparisons?.length ? [differenceTable(compared).element, foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changeTable(compared).element] : [sideTable().element]),
   ];
 }
 

@@ -35,7 +35,10 @@ export function figure(name) {
   return element;
 }
 
-/** The line below a chart that leads to its numbers. */
-export function numbersBelow() {
-  return make("p", { class: "note" }, say("numbers_below"));
+/** A chart whose numbers stand in a table already: folded, for those who want the picture. */
+export function foldedFigure(name) {
+  if (!SUMMARY.charts?.[name]) return null;
+  const place = make("details", { class: "as-figure" }, make("summary", {}, say("as_figure")));
+  place.addEventListener("toggle", () => place.childElementCount === 1 && place.append(figure(name)), { once: true });
+  return place;
 }

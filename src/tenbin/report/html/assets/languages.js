@@ -4,15 +4,17 @@ import { foreign, make, say } from "./elements.js";
 import { count, letter, percent, probability, signed } from "./numbers.js";
 import { RUNS, SUMMARY } from "./cells.js";
 import { Table } from "./table.js";
-import { figure } from "./figure.js";
+import { figure, foldedFigure } from "./figure.js";
 import { samplesLink, whisker } from "./overview.js";
 
 const share = (row) => (row ? percent(row.value, 1) : "–");
 const between = (row, sign = false) => (row && row.low !== null && row.low !== undefined ? `[${sign ? signed(100 * row.low, 1) : (100 * row.low).toFixed(1)}, ${sign ? signed(100 * row.high, 1) : (100 * row.high).toFixed(1)}]` : "–");
 
 export function languagesView() {
-  return SUMMARY.consistency.filter(Boolean).flatMap((document, at) => [
-    make("p", {}, say("languages_note")),
+  const several = SUMMARY.consistency.length > 1;
+  return SUMMARY.consistency.flatMap((document, at) => [
+    several ? make("h2", { class: "of-runs" }, foreign((document.runs || []).map((run) => `${run.model} ${run.name}`).join(", "))) : null,
+    at === 0 ? make("p", {}, say("languages_note")) : null,
     document.error ? make("p", { class: "caution" }, foreign(document.error)) : null,
     ...Object.entries(document.sets || {}).map(([id, found]) => setPart(id, found, document, at)),
     ...(document.modes || []).map((modes) => modesPart(modes)),
@@ -26,11 +28,11 @@ function setPart(id, found, document, at) {
     make("h2", {}, foreign(id), make("span", { class: "version" }, ` · ${say("items_count", { n: found.items })}`)),
     answerTable(found, document.reference).element,
     found.reach ? make("p", { class: "note" }, say("reach_note", { n: found.items, half: Math.round(100 * found.reach.accuracy_half_width) })) : null,
-    figure(`languages-${at + 1}-${id}`),
+    foldedFigure(`languages-${at + 1}-${id}`),
     make("h3", {}, say("agreement")),
     everywhere(found),
     matrix(found),
-    figure(`agreement-${at + 1}-${id}`),
+    foldedFigure(`agreement-${at + 1}-${id}`),
     found.positions && Object.keys(found.positions).length ? [make("h3", {}, say("positions")), make("p", { class: "note" }, say("positions_note")), positionTable(found).element, figure(`positions-${at + 1}-${id}`)] : null,
     found.flips?.length ? [make("h3", {}, say("flips", { n: found.flips.length, all: found.items })), flipTable(found, id).element] : null,
   );

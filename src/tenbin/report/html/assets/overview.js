@@ -4,7 +4,7 @@ import { foreign, make, say } from "./elements.js";
 import { bare, count, duration, moment, score, span } from "./numbers.js";
 import { RUNS, runName } from "./cells.js";
 import { Table } from "./table.js";
-import { figure } from "./figure.js";
+import { foldedFigure } from "./figure.js";
 
 /** A dot and its interval on the scale from nothing to all; a tick where guessing would be. */
 export function whisker(metric, chance = null) {
@@ -38,9 +38,7 @@ export function metricName(metric) {
 export function overviewView() {
   const nodes = RUNS.map((run, at) => runHead(run, at));
   const scores = scoreTable();
-  nodes.push(scores.element);
-  const drawn = figure("scores");
-  if (drawn) nodes.push(make("details", { class: "as-figure" }, make("summary", {}, say("as_figure")), drawn));
+  nodes.push(scores.element, foldedFigure("scores"));
   if (RUNS.some((run) => run.groups.length)) nodes.push(make("h2", {}, say("groups")), make("p", { class: "note" }, say("groups_note")), groupTable().element);
   return nodes;
 }

@@ -4,7 +4,7 @@ import { foreign, make, say } from "./elements.js";
 import { bare, percent, probability, score, span } from "./numbers.js";
 import { RUNS, SUMMARY, runName } from "./cells.js";
 import { Table } from "./table.js";
-import { figure } from "./figure.js";
+import { foldedFigure } from "./figure.js";
 import { metricName, samplesLink, whisker } from "./overview.js";
 
 /** An option's name: its template, and its shots where options differ in them. */
@@ -18,8 +18,9 @@ export function templatesView() {
       ? [
           RUNS.length > 1 ? make("h2", {}, `${run + 1} `, foreign(runName(run))) : null,
           make("p", {}, say("templates_note")),
+          sweep.error ? make("p", { class: "caution" }, foreign(sweep.error)) : null,
           sweep.tasks.length > 1 ? heatTable(sweep) : null,
-          figure(`templates-${run + 1}`),
+          foldedFigure(`templates-${run + 1}`),
           ...sweep.tasks.map((task) => taskPart(task, run)),
         ]
       : [],
