@@ -9,13 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenbin.metrics import filters
+from tenbin.report.charts.differences import difference_chart
+from tenbin.report.charts.languages import language_charts
 from tenbin.report.charts.drawing import DARK, LIGHT, Chart, draw_svg, svg_size
 from tenbin.report.charts.scores import score_chart
+from tenbin.report.charts.templates import template_chart
 from tenbin.report.html.packing import Blocks, pack_samples
 from tenbin.report.html.page import Page
 from tenbin.report.html.summary import honest_details, run_summary
 from tenbin.report.html.wording import messages
 from tenbin.results.folder import StoredRun
+from tenbin.reviewing import review_differences, review_languages, review_sweep
 from tenbin.version import __version__
 
 
@@ -40,6 +44,9 @@ def build_page(runs: Sequence[StoredRun], language: str = "en", title: str | Non
         "tenbin_version": __version__,
         "title": named,
         "runs": summaries,
+        "sweeps": [review_sweep(run) for run in runs],
+        "consistency": review_languages(runs),
+        "comparison": review_differences(runs),
     }
     charts = choose_charts(summary, language)
     summary["charts"] = {chart.name: _drawn(chart, blocks) for chart in charts}
@@ -50,6 +57,13 @@ def choose_charts(summary: Mapping[str, Any], language: str) -> list[Chart]:
     """The charts that a report's summary gives."""
     say = messages(language)
     charts = [score_chart(summary["runs"], say)]
+    for number, sweep in enumerate(summary["sweeps"], 1):
+        if sweep and sweep["tasks"]:
+            charts.append(template_chart(sweep, number, say))
+    for number, document in enumerate(summary["consistency"], 1):
+        charts += language_charts(document, number, say)
+    if summary["comparison"]:
+        charts.append(difference_chart(summary["comparison"], say))
     return [chart for chart in charts if chart is not None]
 
 

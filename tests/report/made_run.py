@@ -22,6 +22,7 @@ def config(task: str, **changes: Any) -> dict[str, Any]:
         "role": "score",
         "num_fewshot": 2,
         "seed": 1234,
+        "fewshot_split": "train",
         "fewshot_delimiter": "\n\n",
         "metrics": ["acc"],
         "filters": {},

@@ -11,6 +11,7 @@ from tests.browser import OpenPage
 
 VIEWS = [
     "overview",
+    "languages",
     "samples?run=1&task=mlogiqa_gen_ja",
     "samples?run=1&task=jnli-1.3-0.2",
     "details",

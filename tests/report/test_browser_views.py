@@ -22,7 +22,7 @@ def listed(page: Any) -> int:
     return int(page.locator(".list .note").inner_text().split(" of ")[0].replace(",", ""))
 
 
-@pytest.mark.parametrize("view", ["overview", "samples", "details"])
+@pytest.mark.parametrize("view", ["overview", "languages", "samples", "details"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_opens(report: Path, open_page: OpenPage, view: str, scheme: str) -> None:
     page = open_page(report, f"#/{view}", color_scheme=scheme)
@@ -116,7 +116,7 @@ def test_the_prompt_is_shown_exactly_and_folds(
 
 def test_keys_move_through_documents(report: Path, open_page: OpenPage) -> None:
     page = open_page(report, "#/overview")
-    page.keyboard.press("2")
+    page.keyboard.press("3")
     page.wait_for_selector(".sample h2")
     first = page.locator(".sample h2").inner_text()
     page.keyboard.press("j")
@@ -157,21 +157,50 @@ def test_choices_carry_probabilities(tmp_path: Path, open_page: OpenPage) -> Non
     assert "no room for it" in page.locator(".failure").inner_text()
 
 
-def test_what_changed_between_runs(tmp_path: Path, open_page: OpenPage) -> None:
-    first = choice_run(tmp_path / "first", 40)
+@pytest.fixture
+def two_runs(tmp_path: Path) -> list[Path]:
+    """A run, and the same with one document won, one lost and another model."""
     rows = [choice_row("made", at) for at in range(40)]
-    for at in (2, 3):
-        flipped = (
-            choice_row("made", at + 1)["outcomes"] if at == 2 else choice_row("made", 2)["outcomes"]
-        )
-        rows[at] = {**rows[at], "outcomes": flipped}
-    second = write(tmp_path / "second", result({"made": config("made")}, rows), rows)
-    write_report([first, second], tmp_path / "r.html")
+    rows[2] = {**rows[2], "outcomes": rows[3]["outcomes"]}
+    rows[3] = {**rows[3], "outcomes": rows[5]["outcomes"]}
+    rows[6] = {**rows[6], "outcomes": rows[5]["outcomes"]}
+    changed = result({"made": config("made")}, rows, model={"model": "the other"})
+    return [choice_run(tmp_path / "one", 40), write(tmp_path / "two", changed, rows)]
+
+
+def test_what_changed_between_runs(
+    two_runs: list[Path], tmp_path: Path, open_page: OpenPage
+) -> None:
+    write_report(two_runs, tmp_path / "r.html")
     page = open_page(tmp_path / "r.html", "#/samples?run=2&task=made&state=changed")
-    assert listed(page) == 2
+    assert listed(page) == 3
     page.locator(".row").first.click()
     page.wait_for_selector(".elsewhere a")
     assert "1 · made" in page.locator(".elsewhere").inner_text()
+
+
+def test_runs_are_compared(two_runs: list[Path], tmp_path: Path, open_page: OpenPage) -> None:
+    write_report(two_runs, tmp_path / "r.html", charts=str(tmp_path / "figures"))
+    page = open_page(tmp_path / "r.html", "#/compare")
+    row = page.locator("table.scores tbody tr").first.inner_text()
+    assert "1 → 2" in row and "38" in row and "−0.026" in row and "1 : 2" in row
+    changes = page.locator("table").nth(1)
+    assert changes.locator("tbody tr").count() == 3
+    assert changes.get_by_text("better").count() == 1 and changes.get_by_text("worse").count() == 2
+    changes.get_by_role("link", name="d000006").click()
+    page.wait_for_function(
+        "() => document.querySelector('.sample h2')?.innerText.includes('d000006')"
+    )
+    assert (tmp_path / "figures" / "differences.svg").is_file()
+
+
+def test_runs_that_asked_differently_are_not_compared(tmp_path: Path, open_page: OpenPage) -> None:
+    rows = [choice_row("made", at, prompt="anders", parts=[0]) for at in range(40)]
+    other = write(tmp_path / "b", result({"made": config("made")}, rows), rows)
+    write_report([choice_run(tmp_path / "a", 40), other], tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", "#/compare")
+    assert "not comparable" in page.locator(".refused").inner_text()
+    assert page.locator("main table tbody tr").count() == 1, "side by side all the same"
 
 
 def test_arabic_runs_from_right_to_left(report: Path, open_page: OpenPage) -> None:
@@ -214,9 +243,9 @@ def test_the_interface_speaks_japanese(
     write_report([scripted_run], tmp_path / "r.html", "ja", str(tmp_path / "figures"))
     page = open_page(tmp_path / "r.html")
     assert page.locator("html").get_attribute("lang") == "ja"
-    assert page.locator("nav").inner_text().split() == ["概要", "サンプル", "詳細"]
+    assert page.locator("nav").inner_text().split() == ["概要", "言語", "サンプル", "詳細"]
     shown = page.locator("#page").inner_text()
-    for view in ("samples", "details"):
+    for view in ("languages", "samples", "details"):
         page.goto(page.url.split("#")[0] + f"#/{view}")
         page.wait_for_timeout(200)
         shown += page.locator("#page").inner_text()

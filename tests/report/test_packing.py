@@ -96,3 +96,19 @@ def test_snippets_stay_on_one_line() -> None:
     assert snippet("a\n\n b\tc") == "a b c"
     assert len(snippet("あ" * 500)) == 140 and snippet("あ" * 500).endswith("…")
     assert snippet(None) == ""
+
+
+def test_lists_leave_out_what_every_question_begins_with() -> None:
+    def question(at: int) -> dict[str, object]:
+        text = f"### 指示:\n選んでください。\n質問{at}: 何？"
+        return choice_row("made", at, prompt=text, parts=[0])
+
+    for number in (1, 5, 100):
+        rows = [question(at) for at in range(number)]
+        blocks = Blocks()
+        packed = pack_samples(result({"made": config("made")}, rows), rows, blocks)
+        shown = inflate(blocks, packed["made"]["index"])["question"]  # type: ignore[index]
+        if number == 1:
+            assert shown == ["### 指示: 選んでください。 質問0: 何？"]
+        else:
+            assert shown == [f"質問{at}: 何？" for at in range(number)]

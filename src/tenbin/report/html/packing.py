@@ -8,6 +8,7 @@ question and answer. Knows stored rows; does not know where blocks are kept.
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from tenbin.report.html.sample import Explain, page_sample, snippet, state_of
 _SAMPLES_A_BLOCK = 400
 _CHARACTERS_A_BLOCK = 600_000
 _ANSWER = 48
+_FIRST, _HEAD = 40, 2_000
+"""Questions, and characters of each, that show what a template puts before every question."""
 
 
 class Blocks:
@@ -61,11 +64,16 @@ class _CellPacker:
     generated_tokens: int = 0
     chances: float = 0.0
     offered: int = 0
+    first: list[str] = field(default_factory=list)
+    shared: str | None = None
+    """What the first questions all begin with; None until so many have been seen."""
 
     def add(self, row: Mapping[str, Any]) -> None:
         sample = page_sample(row, self.config, self.explain)
         self._note(row, sample)
         self.waiting.append(sample)
+        if self.shared is None and len(self.first) == _FIRST:
+            self._find_shared()
         self.characters += len(row.get("prompt") or "") + len(row.get("generated") or "")
         if len(self.waiting) >= _SAMPLES_A_BLOCK or self.characters >= _CHARACTERS_A_BLOCK:
             self._flush()
@@ -76,7 +84,7 @@ class _CellPacker:
         question = sample["parts"][-1][1] if sample.get("parts") else ""
         line = {
             "document": row["document"],
-            "question": snippet(question),
+            "question": self._own_words(question),
             "answer": snippet(first.get("answer"), _ANSWER) if first.get("answer") else None,
             "target": snippet(row.get("target"), _ANSWER),
             "item": row.get("item"),
@@ -92,6 +100,20 @@ class _CellPacker:
             self.chances += 1 / len(row["choices"])
             self.offered += 1
 
+    def _own_words(self, question: str) -> str:
+        """The beginning of a question, less what the first questions of the cell all begin with."""
+        if self.shared is None:
+            self.first.append(question[:_HEAD])
+            return ""  # filled in once the shared words are known
+        own = question[len(self.shared) :] if question.startswith(self.shared) else question
+        return snippet(own)
+
+    def _find_shared(self) -> None:
+        shared = os.path.commonprefix(self.first) if len(self.first) > 1 else ""
+        # Whole words only: cut back to the last break.
+        self.shared = shared[: max(map(shared.rfind, "\n :：、。,")) + 1] if shared else ""
+        self.columns["question"] = [self._own_words(question) for question in self.first]
+
     def _flush(self) -> None:
         if self.waiting:
             self.written.append((self.blocks.add(self.waiting), len(self.waiting)))
@@ -99,6 +121,8 @@ class _CellPacker:
 
     def finish(self) -> dict[str, Any]:
         self._flush()
+        if self.shared is None:
+            self._find_shared()
         count = sum(number for _, number in self.written)
         columns = {
             name: values

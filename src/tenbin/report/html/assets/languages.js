@@ -42,7 +42,7 @@ function answerTable(found, reference) {
   const rows = Object.entries(found.answers).map(([language, row]) => ({ language, row, gap: found.gaps?.[language] ?? null }));
   const gaps = found.gaps
     ? [
-        { label: say("gap_to", { reference }), number: true, value: (one) => one.gap?.value ?? null, show: (one) => (one.gap ? signed(100 * one.gap.value, 1) : "–"), plain: (one) => (one.gap ? signed(100 * one.gap.value, 1) : "") },
+        { label: say("gap_to", { reference }), number: true, value: (one) => one.gap?.difference ?? null, show: (one) => (one.gap ? signed(100 * one.gap.difference, 1) : "–"), plain: (one) => (one.gap ? signed(100 * one.gap.difference, 1) : "") },
         { label: say("interval"), number: true, class: "interval", show: (one) => between(one.gap, true), plain: (one) => between(one.gap, true) },
         { label: say("p_holm"), number: true, value: (one) => one.gap?.p_holm ?? null, show: (one) => (one.gap ? probability(one.gap.p_holm) : ""), plain: (one) => (one.gap ? probability(one.gap.p_holm) : "") },
       ]
