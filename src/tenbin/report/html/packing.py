@@ -8,10 +8,10 @@ question and answer. Knows stored rows; does not know where blocks are kept.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from tenbin.report.html.sample import Explain, page_sample, snippet, state_of
@@ -109,7 +109,10 @@ class _CellPacker:
         return snippet(own)
 
     def _find_shared(self) -> None:
-        shared = os.path.commonprefix(self.first) if len(self.first) > 1 else ""
+        # What the first and the last in order of the alphabet share, all share.
+        low, high = min(self.first, default=""), max(self.first, default="")
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False))
+        shared = "".join(one for one, _ in same) if len(self.first) > 1 else ""
         # Whole words only: cut back to the last break.
         self.shared = shared[: max(map(shared.rfind, "\n :：、。,")) + 1] if shared else ""
         self.columns["question"] = [self._own_words(question) for question in self.first]
