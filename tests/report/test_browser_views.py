@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tenbin.cli import main
 from tenbin.cli.report import write_report
 from tenbin.results.folder import read_run
 from tests.browser import OpenPage
@@ -155,6 +156,26 @@ def test_choices_carry_probabilities(tmp_path: Path, open_page: OpenPage) -> Non
     page.goto(page.url.replace("d000002", "d000016"))
     page.wait_for_selector(".failure")
     assert "no room for it" in page.locator(".failure").inner_text()
+
+
+def test_a_sweep_shows_every_template(tmp_path: Path, open_page: OpenPage) -> None:
+    arguments = ["--model", "scripted", "--sample_data", "--no_cache", "--num_fewshot", "1"]
+    stored = tmp_path / "sweep.json"
+    tasks = ["--tasks", "jnli-1.3,marc_ja", "--output_path", str(stored)]
+    assert main(["sweep", *arguments, *tasks]) == 0
+    write_report([stored], tmp_path / "r.html", charts=str(tmp_path / "figures"))
+    page = open_page(tmp_path / "r.html", "#/templates")
+    heat = page.locator("table.heat")
+    assert heat.locator("tbody tr").count() == 2
+    assert heat.locator("thead th").all_inner_texts()[1:-1] == ["0.2", "0.3", "0.4", "0.5", "0.6"]
+    assert heat.locator("td.best").count() == 2 and heat.locator("td.taken").count() == 2
+    shown = page.locator("main").inner_text()
+    assert shown.count("Honest score") == 2 and shown.count("Chosen:") == 2
+    page.locator(".as-figure summary").click()
+    page.wait_for_function("() => document.querySelector('figure img')?.naturalWidth > 0")
+    assert (tmp_path / "figures" / "templates-1.png").stat().st_size > 5_000
+    page.get_by_role("link", name="0.4").first.click()
+    assert listed(page) == 18
 
 
 @pytest.fixture

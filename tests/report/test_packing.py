@@ -87,6 +87,16 @@ def test_rows_of_other_versions_are_shown_too() -> None:
     assert page_sample(bare, {}, None) == {"document": "d", "parts": [("q", "")], "exact": True}
 
 
+def test_drawn_answers_are_kept() -> None:
+    drawn = [{"text": text, "finish": "end", "tokens": 1} for text in "ab"]
+    row = choice_row("made", 0, generated="a", samples=drawn)
+    row["outcomes"] = [{**row["outcomes"][0], "values": [1.0, 0.0], "weight": None}]
+    shown = page_sample(row, {}, None)
+    assert shown["drawn"] == drawn
+    assert shown["outcomes"][0]["values"] == [1.0, 0.0] and "weight" not in shown["outcomes"][0]
+    assert "drawn" not in page_sample({**row, "samples": drawn[:1]}, {}, None)
+
+
 def test_impossible_choices_keep_their_meaning() -> None:
     row = choice_row("made", 0, logprobs=[-1.0, float("-inf"), -2.0])
     assert page_sample(row, {}, None)["logprobs"] == [-1.0, "-inf", -2.0]

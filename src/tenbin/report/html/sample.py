@@ -57,7 +57,8 @@ def page_sample(
         "target": row.get("target"),
         "references": row.get("references"),
         "dropped": row.get("dropped_examples"),
-        "outcomes": row.get("outcomes"),
+        "drawn": row.get("samples") if len(row.get("samples") or ()) > 1 else None,
+        "outcomes": _outcomes(row),
         "readings": _readings(row, config, explain),
         "failure": _failure(row),
     }
@@ -93,6 +94,15 @@ def snippet(text: str | None, length: int = _SNIPPET) -> str:
     """The beginning of a text on one line."""
     line = " ".join((text or "")[: 4 * length].split())
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _outcomes(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What metrics say, without what is empty in most rows."""
+    always = ("metric", "value", "answer", "predicted")
+    return [
+        {name: value for name, value in outcome.items() if name in always or value is not None}
+        for outcome in row.get("outcomes") or ()
+    ]
 
 
 def _numbers(values: Sequence[float] | None) -> list[float | str] | None:

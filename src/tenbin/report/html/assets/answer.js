@@ -54,8 +54,16 @@ export function generatedView(sample, language, reveal) {
   return [
     sample.generated === "" ? make("p", { class: "none" }, say("empty_answer")) : verbatim(sample.generated, language, reveal, say("generated")),
     make("p", { class: "note" }, [finish, sample.generated_tokens !== undefined ? say("token_count", { n: sample.generated_tokens }) : null, sample.limit ? say("token_limit", { n: sample.limit }) : null].filter(Boolean).join(" · ")),
+    sample.drawn ? drawnView(sample, language, reveal) : null,
     (sample.readings || []).map((reading) => readingView(reading, language, reveal)),
   ];
+}
+
+/** Every answer that was drawn, with what the first metric says of it. */
+function drawnView(sample, language, reveal) {
+  const values = sample.outcomes?.[0]?.values ?? [];
+  const one = (drawn, at) => make("li", {}, drawn.text === null ? make("span", { class: "none" }, say("state_failed")) : verbatim(drawn.text, language, reveal, say("drawn_answer", { n: at + 1 })), values[at] === undefined || values[at] === null ? null : make("span", { class: "note" }, `${say("value")} ${Number(values[at].toFixed(4))}`));
+  return make("details", {}, make("summary", {}, say("drawn_answers", { n: sample.drawn.length })), make("ol", { class: "steps" }, sample.drawn.map(one)));
 }
 
 function readingView(reading, language, reveal) {

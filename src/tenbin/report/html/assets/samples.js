@@ -271,6 +271,7 @@ export class SamplesView {
   answerPart(sample, about) {
     if (sample.logprobs && sample.choices) return [make("h3", {}, say("choices")), choicesView(sample, about.language, reading.reveal)];
     if (sample.generated !== undefined) return [make("h3", {}, say("generated")), generatedView(sample, about.language, reading.reveal)];
+    if (sample.logprobs) return [make("h3", {}, say("log_likelihood")), make("p", {}, say("raw_logprob", { value: Number(sample.logprobs[0]).toFixed(3), tokens: sample.tokens?.[0] ?? "–" }))];
     if (sample.choices) return [make("h3", {}, say("choices")), make("ol", { class: "scored" }, sample.choices.map((one) => make("li", {}, foreign(one, about.language))))];
     return null;
   }
