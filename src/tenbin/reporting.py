@@ -10,8 +10,8 @@ from typing import Any
 
 from tenbin.metrics import filters
 from tenbin.report.charts.differences import difference_chart
-from tenbin.report.charts.languages import language_charts
 from tenbin.report.charts.drawing import DARK, LIGHT, Chart, draw_svg, svg_size
+from tenbin.report.charts.languages import language_charts
 from tenbin.report.charts.scores import score_chart
 from tenbin.report.charts.templates import template_chart
 from tenbin.report.html.packing import Blocks, pack_samples

@@ -17,7 +17,7 @@ def scripted_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code = main(
         [
             "run", "--model", "scripted", "--tasks", "jnli,jsquad,mlogiqa_mcq,mlogiqa_gen",
-            "--num_fewshot", "2,1,1,0", "--limit", "6", "--sample_data", "--no_cache",
+            "--num_fewshot", "2,1,0,0", "--limit", "6", "--sample_data", "--no_cache",
             "--output_path", str(folder / "first.json"),
         ]
     )  # fmt: skip

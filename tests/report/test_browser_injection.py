@@ -74,7 +74,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         failures={ids[0]: dict.fromkeys(CORPUS, 1)},
         config={"tasks": CORPUS, "model": everything, "model_args": twins},
         libraries=twins,
-        data={ids[0]: {text: [{**file, "rows": 1, "verified": False}] for text in CORPUS}},
+        data={id: {} for id in ids}
+        | {ids[0]: {text: [{**file, "rows": 1, "verified": False}] for text in CORPUS}},
         groups={text: {"alias": text, "acc": 0.5, "acc_stderr": 0.1} for text in CORPUS},
         group_details=dict.fromkeys(CORPUS, measured),
         group_subtasks=dict.fromkeys(CORPUS, CORPUS),

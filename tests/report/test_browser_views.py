@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tenbin.api import consistency
 from tenbin.cli import main
 from tenbin.cli.report import write_report
 from tenbin.results.folder import read_run
@@ -18,7 +19,7 @@ from tests.report.made_run import choice_row, choice_run, config, result, write
 def listed(page: Any) -> int:
     """How many documents the list says it has."""
     page.wait_for_function(
-        "() => /^[\\d,]+ of|件中/.test(document.querySelector('.list .note').textContent)"
+        "() => /^[\\d,]+ of|件中/.test(document.querySelector('.list .note')?.textContent ?? '')"
     )
     return int(page.locator(".list .note").inner_text().split(" of ")[0].replace(",", ""))
 
@@ -156,6 +157,29 @@ def test_choices_carry_probabilities(tmp_path: Path, open_page: OpenPage) -> Non
     page.goto(page.url.replace("d000002", "d000016"))
     page.wait_for_selector(".failure")
     assert "no room for it" in page.locator(".failure").inner_text()
+
+
+def test_languages_are_compared_item_by_item(
+    report: Path, scripted_run: Path, open_page: OpenPage
+) -> None:
+    page = open_page(report, "#/languages")
+    found = consistency(scripted_run)["sets"]["mlogiqa_mcq"]
+    heading = page.get_by_role("heading", name="mlogiqa_mcq")
+    section = page.locator("section").filter(has=heading).first
+    rows = section.locator("table.scores").first.locator("tbody tr")
+    assert rows.count() == 10
+    for at, (language, row) in enumerate(found["answers"].items()):
+        shown = rows.nth(at).inner_text()
+        assert shown.startswith(language) and f"{100 * row['accuracy']['value']:.1f}" in shown
+    assert "NaN" not in page.locator("main").inner_text()
+    cells = section.locator("table.heat tbody td")
+    assert cells.count() == 100
+    pair = found["pairs"][0]["agreement"]["value"]
+    assert cells.nth(10).inner_text() == f"{100 * pair:.0f}", "below the diagonal"
+    assert page.get_by_role("heading", name="Multiple choice against generation").count() == 1
+    page.wait_for_function("() => document.querySelector('figure img')?.naturalWidth > 0")
+    section.get_by_role("link").last.click()
+    page.wait_for_selector(".row")
 
 
 def test_a_sweep_shows_every_template(tmp_path: Path, open_page: OpenPage) -> None:
