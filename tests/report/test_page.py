@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from tenbin.errors import ConfigError
+from tenbin.metrics.extraction.standing import Standing
+from tenbin.metrics.filters import FILTERS
 from tenbin.report.html.packing import Blocks
 from tenbin.report.html.page import Page, Place, content_policy, page_text, script, style
 from tenbin.report.html.wording import LANGUAGES, messages
@@ -103,6 +105,9 @@ def test_every_text_of_the_interface_is_known() -> None:
     used = set(re.findall(r'\bsay\(\s*"(\w+)"', script()))
     used |= {f"state_{name}" for name in ("right", "wrong", "partly", "failed", "measured")}
     used |= {f"view_{name}" for name in re.findall(r'\["(\w+)", \w+View\]', script())}
+    read_in_parts = {"choice_letter_flexible"}
+    used |= {f"step_{name}" for name in FILTERS if name not in read_in_parts}
+    used |= {f"standing_{standing.name.lower()}" for standing in Standing}
     assert used > {"reveal", "view_overview"}
     assert not used - set(messages("en"))
 
