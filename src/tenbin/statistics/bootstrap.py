@@ -22,6 +22,7 @@ LEVEL = 0.95
 
 _AT_ONCE = 20_000_000
 """Numbers held at once while drawing."""
+_DRAWS_A_BINOMIAL = 8
 _LARGEST = 1e100
 """Scores beyond this have no error: its cubes would leave the range of a float."""
 
@@ -88,18 +89,47 @@ def resampled_scores(resampling: Resampling, seed: int, resamples: int = RESAMPL
     import numpy as np
 
     generator = np.random.default_rng(abs(seed))
-    distinct = [np.unique(rows, axis=0, return_counts=True) for rows in resampling.groups()]
-    widest = max(len(rows) for rows, _ in distinct)
+    groups = [_Drawn.of(rows) for rows in resampling.groups()]
+    widest = max(max(len(group.rows), len(group.counts)) for group in groups)
     step = max(1, min(resamples, _AT_ONCE // max(1, widest)))
     parts = []
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         sums = np.zeros((size, resampling.rows.shape[1]))
-        for rows, counts in distinct:
-            total = int(counts.sum())
-            sums += generator.multinomial(total, counts / total, size=size) @ rows
+        for group in groups:
+            sums += group.draw(generator, size) @ group.rows
         parts.append(resampling.score(sums))
     return np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Rows to draw from, each as often as it occurs."""
+
+    rows: Array
+    counts: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: Array) -> _Drawn:
+        """Equal rows become one where that makes them few."""
+        import numpy as np
+
+        distinct, counts = np.unique(rows, axis=0, return_counts=True)
+        # A binomial for each distinct row takes as long as drawing several clusters one by one.
+        if len(rows) > _DRAWS_A_BINOMIAL * len(distinct):
+            return cls(distinct, counts)
+        return cls(rows, np.ones(len(rows), dtype=np.int64))
+
+    def draw(self, generator: np.random.Generator, size: int) -> NDArray[Any]:
+        """How often each row is drawn, in each of `size` resamples."""
+        import numpy as np
+
+        total = int(self.counts.sum())
+        if total > len(self.rows):
+            return generator.multinomial(total, self.counts / total, size=size)
+        picked = generator.integers(0, total, size=(size, total))
+        picked += np.arange(size)[:, None] * total
+        return np.bincount(picked.ravel(), minlength=size * total).reshape(size, total)
 
 
 def _acceleration(resampling: Resampling) -> float:
