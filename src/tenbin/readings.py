@@ -53,6 +53,8 @@ class Reading:
     """A text that is weighed whole, as it is cut; the last token of each is predicted only."""
     new_tokens: int = 0
     """How many tokens may be generated."""
+    repeats: int = 1
+    """How many answers are drawn."""
     truncated: int = 0
     """Tokens that would be cut from the left."""
     failure: str | None = None

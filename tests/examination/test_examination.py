@@ -170,6 +170,14 @@ def test_a_cell_that_can_not_be_asked_does_not_stop_the_others() -> None:
     assert found["severity"] == "problem"
 
 
+def test_drawn_answers_are_counted() -> None:
+    options: dict[str, Any] = {"tasks": "mlogiqa_gen_ja-1.0-default", "sample_data": True}
+    once = diagnose(**options)["cost"]["written"]
+    assert once > 0
+    drawn = diagnose(**options, repeats=3, gen_kwargs="do_sample=true,temperature=0.8")
+    assert drawn["cost"]["written"] == 3 * once
+
+
 def test_whole_texts() -> None:
     found = diagnose(tasks="plain_text_ja", sample_data=True, model_args={"max_length": 20})
     (cell,) = found["cells"].values()

@@ -66,6 +66,7 @@ class CharacterReader:
             answers,
             tuple(context + answer for answer in answers),
             new_tokens=0 if prompt.continuations is not None else prompt.max_gen_toks,
+            repeats=prompt.repeats,
             truncated=found.overflow,
         )
 

@@ -190,9 +190,15 @@ def _example(
     asked = reading.context + answer
     pairs = enumerate(zip(asked, whole, strict=False))
     same = next((at for at, (a, b) in pairs if a != b), min(len(asked), len(whole)))
-    own = " · ".join(repr(decode([one])) for one in whole[same : same + _AROUND])
     scored = repr(decode(answer)) if answer else "nothing"
     return Example(
         prompt.document,
-        f"…{prompt.text[-_TAIL:]!r} + {text!r}: own tokens from the border {own}; scored {scored}",
+        f"…{prompt.text[-_TAIL:]!r} + {text!r}: reads {_pieces(whole[same:], decode)}, "
+        f"asked {_pieces(asked[same:], decode)}; scored {scored}",
     )
+
+
+def _pieces(ids: tuple[int, ...], decode: Decode) -> str:
+    """The first tokens; one that is nothing but sentencepiece's mark of a space has no text."""
+    shown = [repr(decode([one]) or "▁") for one in ids[:_AROUND]]
+    return " · ".join([*shown, "…"] if len(ids) > _AROUND else shown) or "nothing"

@@ -56,7 +56,7 @@ def measure_cost(readings: Sequence[Reading], rows: Sequence[bytes], of: int) ->
         rows: Its inputs, from `pack_rows`.
         of: How many documents the cell has in all.
     """
-    written = sum(r.new_tokens for r in readings if r.failure is None)
+    written = sum(r.new_tokens * r.repeats for r in readings if r.failure is None)
     tokens = sum(len(row) for row in rows) // _WIDTH
     return Cost(len(readings), of, len(rows), tokens, count_distinct(rows), written)
 

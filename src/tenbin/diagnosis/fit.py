@@ -115,7 +115,8 @@ def _fit_markers(markers: Sequence[Marker], vocabulary: Vocabulary) -> Fit:
     if not unknown:
         if shared:
             return Fit("likely", f"the model's chat template writes {' '.join(shared)} too")
-        return Fit("likely", f"{words}: one token of the vocabulary each")
+        each = " each" if len(markers) > 1 else ""
+        return Fit("likely", f"{words}: one token of the vocabulary{each}")
     if shared:
         missing = " ".join(m.text for m in unknown)
         return Fit(

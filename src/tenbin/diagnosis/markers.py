@@ -88,12 +88,12 @@ def read_markers(
     """
     found = []
     for text in markers:
-        pieces = tuple(decode([token]) for token in encoded[text])
+        # Sentencepiece may put a lone space in front, which is no part of the word.
+        pieces = tuple(piece for token in encoded[text] if (piece := decode([token])).strip())
         reading: Literal["special", "added", "one token", "spelled"] = "spelled"
         if text in vocabulary.added:
             reading = "special" if vocabulary.added[text] else "added"
-        elif len([piece for piece in pieces if piece.strip()]) == 1:
-            # Sentencepiece may put a lone space in front, which is no part of the word.
+        elif len(pieces) == 1:
             reading = "one token"
         chat = vocabulary.chat_template or ""
         stops = any(text in one for one in stop)

@@ -117,6 +117,7 @@ class HfReader:
                     ids,
                     ids,
                     new_tokens=prompt.max_gen_toks,
+                    repeats=prompt.repeats,
                     **_refused_or_cut(asked),
                 )
             )
