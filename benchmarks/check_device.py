@@ -1,36 +1,45 @@
-"""Checks the hf backend on a device against plain single-row forwards.
+"""Checks the hf backend on a device against plain single-row forwards and transformers' generate.
 
-Needs torch, transformers and tokenizers alone: models have random weights, the tokenizer is
-trained here on a few sentences, nothing is read from disk and nothing is fetched.
+Needs torch, transformers and tokenizers alone: models have random weights (`tiny_models.py`),
+nothing is fetched.
 
-    python benchmarks/check_device.py --device cuda --dtype bfloat16
+    python benchmarks/check_device.py --device cuda --dtype bfloat16 --output RESULT.json
     python benchmarks/check_device.py --device cpu --tiny
 
-Always: a tiny Llama in float32, scores within 1e-4 of single forwards and texts equal to those of
-transformers' generate. Unless --tiny: a Llama of 1B shape in --dtype, scores within NOISE times
-what single rows themselves change when they are run in a padded batch. One line a check, with
-the largest difference; exit code 1 when one fails.
+Always, for tiny models of several architectures in float32: scores by every rung that serves them
+within 1e-4 of single forwards, texts equal to those of transformers' generate, whole texts rolled.
+With a checkpoint folder: device_map=auto and an adapter, where their libraries are there. On CUDA:
+the tree's kernel against a softmax in double precision, compiled layers, and full memory. Unless
+--tiny: a Llama of 1B shape in --dtype, scores within NOISE times what single rows themselves
+change when they are run in a padded batch. One line a check; exit code 1 when one fails.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import importlib.util
+import json
 import random
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 if importlib.util.find_spec("tenbin") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from tenbin.backends.hf.backend import HfBackend
+from tiny_models import FAMILIES, WORDS, make_larger, make_prompts, make_tiny, make_tokenizer
+
+from tenbin.backends.base import BackendSettings
+from tenbin.backends.hf.backend import HfBackend, open_hf
+from tenbin.backends.hf.stepping import Stepper
+from tenbin.errors import BackendError
 from tenbin.records import Generate, Roll, Rolled, Score, Scores, Text
 
 EXACT = 1e-4
@@ -38,65 +47,7 @@ NOISE = 4.0
 """How many times the noise of batching a score may lie from its single-row value."""
 FLOOR = 0.02
 """Noise is never taken for smaller than this: a lucky batch must not fail an honest backend."""
-WORDS = (
-    "日本の首都は東京です。 質問：駅はどこですか？\n回答： The quick brown fox is blue. a b c 🙂"
-)
-SHAPES = {"tiny": (64, 96, 2, 16), "1B": (2048, 8192, 16, 64)}
-"""Width, inner width, layers, width of a head."""
-
-
-def make_tokenizer() -> Any:
-    """A byte-level tokenizer that puts BOS in front."""
-    inner = Tokenizer(models.BPE())
-    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    inner.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400,
-        special_tokens=["<s>", "</s>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    inner.train_from_iterator([WORDS] * 4, trainer)
-    inner.post_processor = processors.TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", 0)]
-    )
-    made: Any = PreTrainedTokenizerFast
-    return made(tokenizer_object=inner, bos_token="<s>", eos_token="</s>")
-
-
-def make_model(shape: str, vocabulary: int, device: str, dtype: torch.dtype) -> Any:
-    width, inner, layers, head = SHAPES[shape]
-    config = LlamaConfig(
-        vocab_size=vocabulary if shape == "tiny" else 128256,
-        hidden_size=width,
-        intermediate_size=inner,
-        num_hidden_layers=layers,
-        head_dim=head,
-        num_attention_heads=width // head,
-        num_key_value_heads=width // head // 4,
-        max_position_embeddings=2048,
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    torch.manual_seed(3)
-    with torch.device(device):
-        model: Any = LlamaForCausalLM(config)  # type: ignore[no-untyped-call]
-    model = model.to(dtype)
-    if shape == "tiny":
-        with torch.no_grad():
-            # Larger weights than a fresh model's, so that a wrong mask cannot hide.
-            for weight in (item for item in model.parameters() if item.ndim == 2):
-                weight.normal_(0, 0.2)
-    return model.eval()
-
-
-def make_prompts(count: int, longest: int) -> list[str]:
-    rng = random.Random(5)
-    words = WORDS.split()
-    texts = ["a", "The quick brown fox is ", "回答：\n"]
-    while len(texts) < count:
-        texts.append(" ".join(rng.choices(words, k=rng.randint(1, longest))))
-    return texts
+NEW_TOKENS = 12
 
 
 def encode(tokenizer: Any, prompt: str, text: str) -> tuple[list[int], list[int]]:
@@ -116,24 +67,53 @@ def single(model: Any, context: Sequence[int], answer: Sequence[int], filler: in
 
 
 class Report:
-    """Prints a line a check and remembers whether one failed."""
+    """Prints a line a check and remembers them."""
 
     def __init__(self) -> None:
-        self.failed = False
+        self.lines: list[dict[str, str]] = []
+
+    @property
+    def failed(self) -> bool:
+        return any(line["outcome"] == "FAIL" for line in self.lines)
 
     def line(self, name: str, good: bool, said: str) -> None:
-        self.failed |= not good
-        print(f"{'PASS' if good else 'FAIL'}  {name}: {said}", flush=True)
+        self._add("PASS" if good else "FAIL", name, said)
+
+    def skip(self, name: str, why: str) -> None:
+        self._add("SKIP", name, why)
+
+    def guard(self, name: str, check: Callable[[], None]) -> None:
+        """A check that breaks has failed; the others go on."""
+        try:
+            check()
+        except Exception as error:
+            self.line(name, False, f"{type(error).__name__}: {str(error).splitlines()[:1]}")
+
+    def _add(self, outcome: str, name: str, said: str) -> None:
+        self.lines.append({"outcome": outcome, "check": name, "said": said})
+        print(f"{outcome}  {name}: {said}", flush=True)
 
 
-def check_scores(report: Report, name: str, model: Any, tokenizer: Any, exact: bool) -> None:
+def check_scores(
+    report: Report,
+    name: str,
+    model: Any,
+    tokenizer: Any,
+    exact: bool = True,
+    backend: HfBackend | None = None,
+) -> None:
     requests = [
         Score(str(at), text, (" a", "東京", " is blue. a b"))
         for at, text in enumerate(make_prompts(24, 12 if exact else 120))
     ]
-    backend = HfBackend.from_model(model, tokenizer)
+    backend = backend or HfBackend.from_model(model, tokenizer)
     began = time.perf_counter()
-    answers = dict(backend.run(requests))
+    try:
+        answers = dict(backend.run(requests))
+    except BackendError as error:
+        # A rung that was asked for and does not suit the model says so, before any number.
+        report.skip(name, str(error).splitlines()[0])
+        return
     took = time.perf_counter() - began
     worst = noise = 0.0
     good = set(answers) == {request.key for request in requests}
@@ -149,21 +129,43 @@ def check_scores(report: Report, name: str, model: Any, tokenizer: Any, exact: b
             if not exact:
                 noise = max(noise, abs(single(model, *pair, filler=9) - expected))
     allowed = EXACT if exact else NOISE * max(noise, FLOOR)
-    said = f"largest difference {worst:.2e}, allowed {allowed:.2e}"
+    engine = backend.describe()["engine"]
+    said = f"{engine['mode']}; largest difference {worst:.2e}"
+    said += f", allowed {allowed:.2e}"
     said += "" if exact else f" = {NOISE:g} x noise {max(noise, FLOOR):.2e} (seen {noise:.2e})"
-    report.line(name, good and worst <= allowed, f"{said}; {len(requests)} prompts in {took:.2f} s")
+    said += f"; {len(requests)} prompts in {took:.2f} s"
+    report.line(name, good and worst <= allowed, "; ".join([said, *engine["passed_over"]]))
 
 
-def check_texts(report: Report, name: str, model: Any, tokenizer: Any) -> None:
+def check_texts(
+    report: Report, name: str, model: Any, tokenizer: Any, backend: HfBackend | None = None
+) -> None:
     prompts = make_prompts(10, 12)
-    requests = [Generate(str(at), text, (), 12) for at, text in enumerate(prompts)]
-    answers = dict(HfBackend.from_model(model, tokenizer).run(requests))
+    requests = [Generate(str(at), text, (), NEW_TOKENS) for at, text in enumerate(prompts)]
+    backend = backend or HfBackend.from_model(model, tokenizer)
+    recorded: list[tuple[int, int]] = []
+    honest = Stepper._record
+
+    def counting(self: Stepper, shape: tuple[int, int]) -> torch.Tensor | None:
+        new = honest(self, shape)
+        recorded.extend([shape] if new is not None else [])
+        return new
+
+    Stepper._record = counting  # type: ignore[method-assign]
+    try:
+        answers = dict(backend.run(requests))
+    finally:
+        Stepper._record = honest  # type: ignore[method-assign]
     wrong = 0
     for request in requests:
         ids = torch.tensor([tokenizer(request.prompt)["input_ids"]]).to(model.device)
         mask = torch.ones_like(ids)
         whole = model.generate(
-            ids, attention_mask=mask, do_sample=False, max_new_tokens=12, pad_token_id=1
+            input_ids=ids,
+            attention_mask=mask,
+            do_sample=False,
+            max_new_tokens=NEW_TOKENS,
+            pad_token_id=1,
         )[0].tolist()
         new = [token for token in whole[ids.shape[1] :] if token != 1]
         expected = tokenizer.decode(new, skip_special_tokens=True).rstrip("\ufffd")
@@ -172,7 +174,11 @@ def check_texts(report: Report, name: str, model: Any, tokenizer: Any) -> None:
             expected,
             len(new),
         )
-    report.line(name, wrong == 0, f"{wrong} of {len(requests)} texts differ from generate's")
+    mode = backend.describe()["engine"]["generation"]
+    said = f"{mode}; {wrong} of {len(requests)} texts differ from generate's"
+    if ids.is_cuda:
+        said += f"; {len(recorded)} shapes of steps recorded"
+    report.line(name, wrong == 0, said)
 
 
 def check_rolling(report: Report, name: str, model: Any, tokenizer: Any) -> None:
@@ -188,23 +194,209 @@ def check_rolling(report: Report, name: str, model: Any, tokenizer: Any) -> None
     report.line(name, difference <= allowed, f"difference {difference:.2e}, allowed {allowed:.2e}")
 
 
+def check_family(report: Report, family: str, tokenizer: Any, device: str) -> None:
+    model = make_tiny(family, len(tokenizer), device)
+    for engine in ("auto", "rows", "cache", "plain"):
+
+        def scores(engine: str = engine) -> None:
+            backend = HfBackend.from_model(model, tokenizer, engine=engine)
+            check_scores(
+                report, f"scores, {family}, engine={engine}", model, tokenizer, True, backend
+            )
+
+        report.guard(f"scores, {family}, engine={engine}", scores)
+    report.guard(
+        f"texts, {family}", lambda: check_texts(report, f"texts, {family}", model, tokenizer)
+    )
+
+
+def check_folder(report: Report, tokenizer: Any, device: str) -> None:
+    """A checkpoint on disk: a device map, and an adapter on top."""
+    missing = [name for name in ("accelerate", "peft") if importlib.util.find_spec(name) is None]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model = make_tiny("llama", len(tokenizer), device)
+        model.save_pretrained(folder / "model")
+        tokenizer.save_pretrained(folder / "model")
+        told: dict[str, Any] = {"pretrained": str(folder / "model")}
+        if "accelerate" in missing:
+            report.skip("device_map=auto", "accelerate is not installed")
+        else:
+            backend = opened({**told, "device_map": "auto"}, None)
+            check_scores(report, "scores, device_map=auto", model, tokenizer, True, backend)
+            check_texts(report, "texts, device_map=auto", model, tokenizer, backend)
+        if "peft" in missing:
+            report.skip("adapter", "peft is not installed")
+            return
+        import peft
+
+        settings = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+        adapted = peft.get_peft_model(model, settings).eval()
+        with torch.no_grad():
+            for label, weight in adapted.named_parameters():
+                if "lora_" in label:
+                    weight.normal_(0, 0.3)
+        adapted.save_pretrained(folder / "adapter")
+        backend = opened({**told, "peft": str(folder / "adapter")}, device)
+        check_scores(report, "scores, adapter", adapted, tokenizer, True, backend)
+        check_texts(report, "texts, adapter", adapted, tokenizer, backend)
+
+
+def opened(arguments: dict[str, Any], device: str | None) -> HfBackend:
+    backend = open_hf(BackendSettings("hf", arguments, device, "float32"))
+    assert isinstance(backend, HfBackend)
+    return backend
+
+
+def check_kernel(report: Report, device: torch.device) -> None:
+    """The tree's kernel against a softmax in double precision, for all that it is told."""
+    from tenbin.backends.hf.tiles import plan_tiles
+    from tenbin.backends.hf.tree import make_packs
+    from tenbin.backends.hf.tree_kernel import KEYS, ROWS, attend
+
+    drawn = random.Random(1)
+    torch.manual_seed(1)
+    stem = [drawn.randrange(9) for _ in range(200)]
+    rows = {
+        (
+            *stem[: drawn.randint(0, 200)],
+            *(drawn.randrange(9) for _ in range(drawn.randint(1, 350))),
+        )
+        for _ in range(9)
+    }
+    (pack,) = make_packs(sorted(rows), 1 << 30)
+    allowed = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
+    positions = torch.tensor(pack.positions)
+    seen = torch.zeros(len(pack), len(pack), dtype=torch.bool)
+    for number in range(len(pack.sequences)):
+        places = pack.places(number)
+        for at, place in enumerate(places):
+            seen[place, places[: at + 1]] = True
+    for dtype, size, value_size in (
+        (torch.float32, 64, 64),
+        (torch.float32, 128, 128),
+        (torch.float16, 256, 256),
+        (torch.bfloat16, 64, 64),
+        (torch.bfloat16, 80, 80),
+        (torch.bfloat16, 128, 128),
+        (torch.bfloat16, 192, 128),
+    ):
+        worst = 0.0
+        for window, cap, sinking in (
+            (None, None, False),
+            (40, None, False),
+            (None, 5.0, True),
+            (70, None, True),
+        ):
+            query = torch.randn(4, len(pack), size, device=device, dtype=dtype)
+            key = torch.randn(2, len(pack), size, device=device, dtype=dtype)
+            value = torch.randn(2, len(pack), value_size, device=device, dtype=dtype)
+            sinks = torch.randn(4, device=device, dtype=dtype) if sinking else None
+            tiles = plan_tiles(pack, window, ROWS, KEYS, device)
+            found = attend(tiles, query, key, value, 0.1, window, cap, sinks).double()
+            scores = query.double() @ key.double().repeat_interleave(2, 0).transpose(1, 2) * 0.1
+            if cap is not None:
+                scores = torch.tanh(scores / cap) * cap
+            mask = seen.clone()
+            if window is not None:
+                mask &= positions[:, None] - positions < window
+            scores = scores.masked_fill(~mask.to(device), float("-inf"))
+            if sinks is not None:
+                column = sinks.double()[:, None, None].expand(4, len(pack), 1)
+                scores = torch.cat([scores, column], -1)
+            weights = scores.softmax(-1)[..., : len(pack)]
+            wanted = (weights @ value.double().repeat_interleave(2, 0)).transpose(0, 1)
+            worst = max(worst, float((found - wanted).norm() / wanted.norm()))
+        name = f"kernel, {str(dtype).removeprefix('torch.')}, heads of {size} and {value_size}"
+        report.line(name, worst <= allowed[dtype], f"relative difference {worst:.1e}")
+
+
+def check_compiled(report: Report, family: str, tokenizer: Any, device: str) -> None:
+    model = make_tiny(family, len(tokenizer), device)
+    backend = HfBackend.from_model(model, tokenizer, compiling="always")
+    check_scores(report, f"scores, {family}, compiled", model, tokenizer, True, backend)
+    check_texts(report, f"texts, {family}, compiled", model, tokenizer, backend)
+
+
+def check_full_memory(report: Report, tokenizer: Any, device: torch.device) -> None:
+    """Memory that ends in the middle of the work, which the budget does not know beforehand."""
+    model = make_larger(str(device), torch.bfloat16)
+    asked = [Score(str(at), f"{at} " + WORDS * 12, (" a", "東京")) for at in range(160)]
+    written = [Generate(f"t{at}", f"{at} " + WORDS * 12, (), 4) for at in range(160)]
+    free = HfBackend.from_model(model, tokenizer)
+    wanted = dict(free.run(asked))
+    core = free._core
+    assert core is not None
+    before = core.budget
+    torch.cuda.empty_cache()
+    whole = torch.cuda.get_device_properties(device).total_memory
+    # Room for a part of a pack only; what the driver calls free does not tell of it.
+    torch.cuda.set_per_process_memory_fraction(
+        (torch.cuda.memory_allocated(device) + (1 << 30)) / whole, device
+    )
+    try:
+        found = dict(free.run(asked))
+        texts = dict(free.run(written))
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0, device)
+    scored = [answer for answer in found.values() if isinstance(answer, Scores)]
+    worst = max(
+        abs(a - b)
+        for key, answer in found.items()
+        if isinstance(answer, Scores)
+        for a, b in zip(answer.logprobs, wanted[key].logprobs, strict=True)  # type: ignore[union-attr]
+    )
+    name = "scores in little memory"
+    good = len(scored) == len(asked) and core.budget < before and worst <= 0.2
+    said = f"{len(scored)} of {len(asked)} answered, budget {before} to {core.budget}"
+    report.line(name, good, f"{said}, largest difference {worst:.2e}")
+    answered = sum(isinstance(answer, Text) for answer in texts.values())
+    report.line(
+        "texts in little memory",
+        answered == len(written),
+        f"{answered} of {len(written)} answered",
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="bfloat16", choices=["float32", "bfloat16", "float16"])
     parser.add_argument("--tiny", action="store_true", help="leave the 1B shape out")
+    parser.add_argument("--families", default=",".join(FAMILIES))
+    parser.add_argument("--output")
     chosen = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
+    device = torch.device(chosen.device)
+    if device.type == "cuda":
+        device = torch.device("cuda", torch.cuda.current_device())
     report, tokenizer = Report(), make_tokenizer()
-    tiny = make_model("tiny", len(tokenizer), chosen.device, torch.float32)
-    check_scores(report, "scores, tiny, float32", tiny, tokenizer, exact=True)
-    check_texts(report, "texts, tiny, float32", tiny, tokenizer)
-    check_rolling(report, "rolling, tiny, float32", tiny, tokenizer)
-    dtype = getattr(torch, chosen.dtype)
-    shape = "tiny" if chosen.tiny else "1B"
-    large = make_model(shape, len(tokenizer), chosen.device, dtype)
-    exact = dtype == torch.float32 and chosen.tiny
-    check_scores(report, f"scores, {shape}, {chosen.dtype}", large, tokenizer, exact)
+    for family in chosen.families.split(","):
+        check_family(report, family, tokenizer, chosen.device)
+    tiny = make_tiny("llama", len(tokenizer), chosen.device)
+    check_rolling(report, "rolling, llama", tiny, tokenizer)
+    report.guard("checkpoint folder", lambda: check_folder(report, tokenizer, chosen.device))
+    if device.type == "cuda":
+        report.guard("kernel", lambda: check_kernel(report, device))
+        for family in ("llama", "gemma3"):
+            report.guard(
+                f"{family}, compiled",
+                lambda family=family: check_compiled(report, family, tokenizer, chosen.device),
+            )
+        report.guard("little memory", lambda: check_full_memory(report, tokenizer, device))
+    if not chosen.tiny:
+        dtype = getattr(torch, chosen.dtype)
+        large = make_larger(chosen.device, dtype)
+        check_scores(report, f"scores, 1B, {chosen.dtype}", large, tokenizer, exact=False)
+    if chosen.output:
+        result = {
+            "device": torch.cuda.get_device_name() if device.type == "cuda" else chosen.device,
+            "torch": torch.__version__,
+            "transformers": importlib.metadata.version("transformers"),
+            "checks": report.lines,
+        }
+        text = json.dumps(result, indent=2, ensure_ascii=False)
+        Path(chosen.output).write_text(text + "\n", encoding="utf-8")
     return 1 if report.failed else 0
 
 

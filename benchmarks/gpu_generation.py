@@ -1,6 +1,6 @@
 """Greedy generation on a GPU: tenbin's own loop against transformers' generate.
 
-    python benchmarks/gpu_generation.py --shape 8b --output RESULT.json
+    python benchmarks/gpu_generation.py --shape 8b --compile --output RESULT.json
 
 Random weights of a Llama shape in bfloat16: 256 prompts of 420 ± 30 % tokens, 32 new tokens each,
 no early end. transformers' generate gets the prompts sorted by length and left padded, at batch 32
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from gpu_scoring import SHAPES, VOCABULARY, make_model
 
+from tenbin.backends.hf.compiling import When
 from tenbin.backends.hf.encoding import EncodedPrompt
 from tenbin.backends.hf.generation import Generator, Job
 from tenbin.backends.hf.memory import token_budget
@@ -85,15 +86,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", choices=SHAPES, default="8b")
     parser.add_argument("--prompts", type=int, default=256)
-    parser.add_argument("--batches", default="32,128,256")
+    parser.add_argument("--batches", default="32,64,128,256")
+    parser.add_argument("--compile", action="store_true", help="compile the decoder layers")
     parser.add_argument("--output")
     options = parser.parse_args()
     model = make_model(options.shape, "cuda", torch.bfloat16)
     model.generation_config.eos_token_id = None
     prompts = make_prompts(options.prompts)
     device = torch.device("cuda")
+    compiling: When = "always" if options.compile else "never"
     started = time.perf_counter()
-    writer = Generator(model, make_tokenizer(), 4096, "auto", token_budget(device))
+    writer = Generator(model, make_tokenizer(), 4096, "auto", token_budget(device), compiling)
     result: dict[str, Any] = {
         "shape": options.shape,
         "prompts": options.prompts,

@@ -9,12 +9,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 IMPORTS = """
-import importlib, pkgutil, sys
+import importlib.util, pkgutil, sys
 import torch, transformers, tokenizers
 from transformers import GenerationConfig, PreTrainedTokenizerFast, StoppingCriteria
 before = set(sys.modules)
 import tenbin.backends.hf, tenbin.records
 for module in pkgutil.iter_modules(tenbin.backends.hf.__path__):
+    if module.name == "tree_kernel" and importlib.util.find_spec("triton") is None:
+        continue
     importlib.import_module("tenbin.backends.hf." + module.name)
 new = {name.partition(".")[0] for name in set(sys.modules) - before}
 unwanted = {"datasets", "pyarrow", "rich", "yaml", "pydantic", "jinja2", "httpx", "scipy"} & new
@@ -33,9 +35,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_check_passes_here() -> None:
-    done = run(str(ROOT / "benchmarks" / "check_device.py"), "--device", "cpu", "--tiny")
+    script = str(ROOT / "benchmarks" / "check_device.py")
+    done = run(script, "--device", "cpu", "--tiny", "--families", "llama,bloom")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [line[:4] for line in done.stdout.splitlines()] == ["PASS"] * 4
+    lines = done.stdout.splitlines()
+    assert {line[:4] for line in lines} <= {"PASS", "SKIP"}
+    # Four engines and texts for each family, the last line says of each what was not possible.
+    assert sum(line.startswith("PASS  scores") for line in lines) >= 8
+    assert sum(line.startswith("PASS  texts") for line in lines) >= 4
 
 
 def test_the_backend_stands_alone() -> None:

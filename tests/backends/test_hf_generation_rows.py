@@ -11,15 +11,18 @@ import torch
 import transformers
 from tests.backends.tiny import _SHAPE, _SMALL, CONFIGS, make_model
 
+from tenbin.backends.hf import generation
 from tenbin.backends.hf.decoding import Decoding
 from tenbin.backends.hf.encoding import EncodedPrompt
+from tenbin.backends.hf.filling import PaddedFilling
 from tenbin.backends.hf.generation import Generator
 from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.library_generate import LibraryGenerate
 from tenbin.backends.hf.own_loop import OwnLoop
 from tenbin.backends.hf.prefixes import families, portions
-from tenbin.backends.hf.proving import prove
+from tenbin.backends.hf.proving import Proof
 from tenbin.backends.hf.reading import Reader
+from tenbin.backends.hf.slots import SlotCache
 from tenbin.records import Text
 
 WINDOW = 64
@@ -94,6 +97,28 @@ def test_any_jobs_equal_generate(kind: str, tokenizer: Any) -> None:
             assert answer == plain(model, pens, jobs[at])
 
 
+PACKED = sorted({*OWN} - {"gpt_neo", "bloom", "mpt", "gptj"})
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_prompts_in_packs_equal_generate(
+    kind: str, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU; a model that packs do not suit says so and reads its prompts side by side."""
+    monkeypatch.setattr(generation, "packs_pay_off", lambda device: True)
+    model = make_model(kind, len(tokenizer))
+    pens = Pens(model, tokenizer)
+    assert (Proof(model, WINDOW).cache(packed=True) is not None) == (kind in PACKED)
+    for seed in range(4):
+        batch = ("auto", 1, 3, 5)[seed]
+        generator = Generator(model, tokenizer, WINDOW, batch, (4096, 7, 64, 200)[seed])
+        jobs = drawn_jobs(seed, len(tokenizer))
+        answers = list(generator.write(jobs))
+        assert sorted(at for at, _ in answers) == list(range(len(jobs)))
+        for at, answer in answers:
+            assert answer == plain(model, pens, jobs[at])
+
+
 def test_stop_strings_across_tokens(llama: tuple[Any, Any]) -> None:
     model, tokenizer = llama
     pens = Pens(model, tokenizer)
@@ -144,9 +169,23 @@ def test_the_proof_sees_a_wrong_mask(
     def all_seeing(positions: torch.Tensor, **options: Any) -> torch.Tensor:
         return torch.ones(len(positions), 1, 1, options["kv_length"], dtype=torch.bool)
 
-    assert prove(llama[0], WINDOW) is not None
+    for packed in (False, True):
+        assert Proof(llama[0], WINDOW).cache(packed) is not None
     monkeypatch.setattr(row_positions, "_mask", all_seeing)
-    assert prove(llama[0], WINDOW) is None
+    for packed in (False, True):
+        assert Proof(llama[0], WINDOW).cache(packed) is None
+
+
+def test_the_proof_sees_a_wrong_pack(
+    llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shifted(self: SlotCache, layer: int, keys: Any, values: Any, *places: Any) -> None:
+        honest(self, layer, keys, values, places[0].roll(1), *places[1:])
+
+    honest = SlotCache.copy
+    monkeypatch.setattr(SlotCache, "copy", shifted)
+    assert Proof(llama[0], WINDOW).cache(packed=True) is None
+    assert Proof(llama[0], WINDOW).cache(packed=False) is not None
 
 
 def test_one_prompt_too_large_fails_alone(
@@ -195,8 +234,16 @@ def decoded(model: Any, pens: Pens, jobs: Sequence[Job], rows: int, ahead: bool)
     prompts = [job.prompt.ids for job in jobs]
     writings = [pens.begin(job) for job in jobs]
     longest = max(job.length for job in jobs)
-    run = Decoding(counting, prompts, writings, families(prompts, 4), rows, longest)
-    done: Iterator[int] = run.run(4096, 4, ahead)
+    run = Decoding(
+        counting,
+        prompts,
+        writings,
+        families(prompts, 4),
+        rows,
+        longest,
+        lambda cache: PaddedFilling(counting, cache, prompts, 4096, 4),
+    )
+    done: Iterator[int] = run.run(ahead)
     assert sorted(done) == list(range(len(jobs)))
     for job, writing in zip(jobs, writings, strict=True):
         assert writing.result(job.prompt.truncated) == plain(model, pens, job)

@@ -13,12 +13,12 @@ from tests.backends.test_hf_families import alone, make
 
 from tenbin.backends.hf.attention import block_mask, plan_blocks
 from tenbin.backends.hf.cached import CachedContexts
-from tenbin.backends.hf.cascade import cascade_attention, plan_cascade
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.masked import MaskedRows, tree_mask
 from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.rows import PlainRows
+from tenbin.backends.hf.tiles import plan_tiles
 from tenbin.backends.hf.tree import Pack, make_packs
 
 Ids = tuple[int, ...]
@@ -94,24 +94,35 @@ def test_blocks_are_the_tree_under_a_window(
         assert sorted(covered) == list(range(len(pack)))
 
 
-@quietly(max_examples=60)
-@given(sequences(), st.integers(1, 60), st.booleans(), st.integers(0, 99))
-def test_cascades_are_a_masked_softmax(
-    found: list[Ids], budget: int, has_sinks: bool, seed: int
+@quietly(max_examples=100)
+@given(sequences(), st.integers(1, 1000), st.one_of(st.none(), st.integers(1, 12)))
+def test_tiles_are_the_tree_under_a_window(
+    found: list[Ids], budget: int, window: int | None
 ) -> None:
-    torch.manual_seed(seed)
+    rows, keys = 8, 4
     for pack in make_packs(found, budget):
-        query = torch.randn(len(pack), 4, 8)
-        key, value = torch.randn(2, len(pack), 2, 8)
-        sinks = torch.randn(4) if has_sinks else None
-        got = cascade_attention(plan_cascade(pack, CPU), query, key, value, 0.3, sinks)
-        scores = torch.einsum("qhd,khd->hqk", query, key.repeat_interleave(2, 1)) * 0.3
-        scores = scores.masked_fill(~dense(pack), float("-inf"))
-        if sinks is not None:
-            scores = torch.cat([scores, sinks[:, None, None].expand(4, len(pack), 1)], -1)
-        weights = scores.softmax(-1)[..., : len(pack)]
-        expected = torch.einsum("hqk,khd->qhd", weights, value.repeat_interleave(2, 1))
-        assert torch.allclose(got, expected, atol=1e-5)
+        tiles = plan_tiles(pack, window, rows, keys, CPU)
+        positions = torch.tensor(pack.positions)
+        expected = dense(pack)
+        place = torch.arange(len(pack))
+        rule = (place <= place[:, None]) & (place[:, None] < tiles.ends)
+        assert torch.equal(rule, expected)
+        assert torch.equal(tiles.positions.long(), positions)
+        if window is not None:
+            expected &= positions[:, None] - positions < window
+        borders = tiles.borders.tolist()
+        assert len(borders) == 2 * -(-len(pack) // rows) + 1
+        for number in range(len(borders) // 2):
+            first, middle, last = borders[2 * number : 2 * number + 3]
+            own = expected[number * rows : (number + 1) * rows]
+            listed = tiles.listed[first:last].tolist()
+            for at in range(-(-len(pack) // keys)):
+                part = own[:, at * keys : (at + 1) * keys]
+                # Whole tiles are read without a look at the rule, and none without need.
+                assert (at in listed[: middle - first]) == (part.shape[1] == keys and part.all())
+                assert (at in listed) >= bool(part.any())
+                assert window is not None or (at in listed) == bool(part.any())
+            assert len(set(listed)) == len(listed)
 
 
 @st.composite

@@ -13,11 +13,11 @@ import pytest
 import torch
 from tests.backends.test_hf_checkpoint import opened
 
-from tenbin.backends.hf import generation as generation_module
 from tenbin.backends.hf import verdicts as verdicts_module
 from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.probe import Probe
+from tenbin.backends.hf.proving import Proof
 from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import ConfigError
 from tenbin.records import Generate, Response, Score
@@ -31,18 +31,18 @@ class Asked:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.scoring = self.generation = 0
-        refusal, prove = Probe.refusal, generation_module.prove
+        refusal, prove = Probe.refusal, Proof.cache
 
         def counted_refusal(probe: Probe, make: Any) -> str | None:
             self.scoring += 1
             return refusal(probe, make)
 
-        def counted_prove(model: Any, max_length: int) -> Any:
+        def counted_prove(proof: Proof, packed: bool, compiled: bool = False) -> Any:
             self.generation += 1
-            return prove(model, max_length)
+            return prove(proof, packed, compiled)
 
         monkeypatch.setattr(Probe, "refusal", counted_refusal)
-        monkeypatch.setattr(generation_module, "prove", counted_prove)
+        monkeypatch.setattr(Proof, "cache", counted_prove)
 
     def counts(self) -> tuple[int, int]:
         found = (self.scoring, self.generation)

@@ -2,13 +2,14 @@
 
 Registered with transformers under a name of its own; models that use its attention interface
 then run a pack as one row. What a model adds to plain attention (windows, soft caps, sinks) is
-honoured here or the pack is wrong, which the engine's probe would see. On a GPU whole levels of
-the tree go through one kernel (`cascade`); elsewhere a pack is attended block by block.
+honoured here or the pack is wrong, which the engine's probe would see. On a GPU the whole tree
+goes through one kernel (`tree_kernel`); elsewhere a pack is attended block by block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +17,8 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from tenbin.backends.hf.cascade import CascadePlan, cascade_attention, plan_cascade
 from tenbin.backends.hf.memory import send
+from tenbin.backends.hf.tiles import Tiles, plan_tiles
 from tenbin.backends.hf.tree import Pack, Segment
 
 NAME = "tenbin_tree"
@@ -60,8 +61,10 @@ class TreePlan:
 
     pack: Pack
     positions: torch.Tensor
+    keep: Callable[[int, torch.Tensor, torch.Tensor], None] | None = None
+    """Given every layer's number, keys and values, for those who decode after the pack."""
     _blocks: list[Block] | None = None
-    _cascade: CascadePlan | None = None
+    _tiles: dict[tuple[int | None, torch.device], Tiles] = field(default_factory=dict)
     _masks: dict[tuple[int, int | None], torch.Tensor | None] = field(default_factory=dict)
     _biases: dict[tuple[int, int | None], torch.Tensor | None] = field(default_factory=dict)
 
@@ -72,12 +75,13 @@ class TreePlan:
             self._blocks = plan_blocks(self.pack)
         return self._blocks
 
-    @property
-    def cascade(self) -> CascadePlan:
-        """The pack level by level; made when a layer first asks."""
-        if self._cascade is None:
-            self._cascade = plan_cascade(self.pack, self.positions.device)
-        return self._cascade
+    def tiles(self, window: int | None, device: torch.device) -> Tiles:
+        """The pack tile by tile, for the kernel; made when a layer first asks."""
+        if (window, device) not in self._tiles:
+            from tenbin.backends.hf.tree_kernel import KEYS, ROWS
+
+            self._tiles[window, device] = plan_tiles(self.pack, window, ROWS, KEYS, device)
+        return self._tiles[window, device]
 
     @property
     def depth(self) -> int:
@@ -205,10 +209,14 @@ def tree_attention(
     window = sliding_window or getattr(module, "sliding_window", None)
     if window is not None and window >= plan.depth:
         window = None
-    if _suits_kernel(query, value) and softcap is None and window is None:
+    if plan.keep is not None:
+        plan.keep(module.layer_idx, key, value)
+    if _suits_kernel(query, value):
+        from tenbin.backends.hf.tree_kernel import attend
+
         scale = scaling if scaling is not None else query.shape[-1] ** -0.5
-        tokens = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
-        found = cascade_attention(plan.cascade, tokens[0], tokens[1], tokens[2], scale, s_aux)
+        tiles = plan.tiles(window, query.device)
+        found = attend(tiles, query[0], key[0], value[0], scale, window, softcap, s_aux)
         return found[None], None
     out = query.new_empty(*query.shape[:-1], value.shape[-1])
     for number, block in enumerate(plan.blocks):
@@ -237,12 +245,37 @@ def tree_attention(
 
 
 def _suits_kernel(query: torch.Tensor, value: torch.Tensor) -> bool:
-    """Whether the variable-length kernel takes these tensors."""
-    return (
-        query.is_cuda
-        and query.dtype in (torch.float16, torch.bfloat16)
-        and query.shape[-1] == value.shape[-1] <= 256
-    )
+    """Whether the kernel takes these tensors."""
+    if not query.is_cuda or no_kernel(query.device) is not None:
+        return False
+    from tenbin.backends.hf.tree_kernel import takes
+
+    return takes(query, value)
+
+
+def packs_pay_off(device: torch.device) -> bool:
+    """Whether packs are faster to read than rows side by side: where the kernel runs."""
+    return device.type == "cuda" and no_kernel(device) is None
+
+
+def no_kernel(device: torch.device) -> str | None:
+    """Why a GPU's packs are attended block by block; None where they are not."""
+    return _kernel_refusal(device) if device.type == "cuda" else None
+
+
+@functools.cache
+def _kernel_refusal(device: torch.device) -> str | None:
+    """Building a kernel wants Triton and a C compiler, which not every machine has."""
+    try:
+        from tenbin.backends.hf.tree_kernel import KEYS, ROWS, attend
+
+        tiles = plan_tiles(Pack([(0,)], [0], [0], [Segment(0, 0, 1, -1)]), None, ROWS, KEYS, device)
+        tokens = torch.ones(1, 1, 16, device=device)
+        attend(tiles, tokens, tokens, tokens, 1.0)
+    except Exception as error:  # whatever the machine lacks
+        words = str(error).strip().splitlines() or ["no reason given"]
+        return f"{type(error).__name__}: {words[0][:120]}"
+    return None
 
 
 def _gathered(tensor: torch.Tensor, block: Block) -> torch.Tensor:
@@ -279,14 +312,12 @@ def _explicit(
     return weights[..., : key.shape[2]] @ value
 
 
-def _no_mask(*arguments: Any, **options: Any) -> None:
-    """The plan knows who reads whom; no mask tensor is made."""
-
-
 def register() -> None:
-    """Make the attention known to transformers; harmless when repeated."""
+    """Make the attention known to transformers; harmless when repeated.
+
+    No mask is registered under its name, so that none is made: the plan knows who reads whom.
+    """
     from transformers import AttentionInterface
-    from transformers.masking_utils import AttentionMaskInterface
 
     attention: Any = tree_attention
     if torch.cuda.is_available():
@@ -294,7 +325,6 @@ def register() -> None:
         whole: Any = torch.compiler.disable
         attention = whole(attention)
     AttentionInterface.register(NAME, attention)
-    AttentionMaskInterface.register(NAME, _no_mask)
 
 
 @contextmanager
@@ -316,5 +346,5 @@ def attention_of(model: Any, name: str) -> Iterator[None]:
 
 
 def make_plan(pack: Pack, device: Any) -> TreePlan:
-    """The attention plan of a pack."""
+    """The attention plan of a pack; its positions are the model's too."""
     return TreePlan(pack, send(pack.positions, device))

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from tenbin.backends.base import Backend, BackendSettings, Encoding
 from tenbin.backends.collector import resting_collector
+from tenbin.backends.hf.attention import no_kernel
 from tenbin.backends.hf.checkpoint import Checkpoint, open_checkpoint
 from tenbin.backends.hf.compiling import When
 from tenbin.backends.hf.desk import ScoringCore
@@ -24,7 +25,7 @@ from tenbin.backends.hf.fingerprint import (
     tokenizer_digest,
 )
 from tenbin.backends.hf.forward import Forward
-from tenbin.backends.hf.generation import Generator, Job
+from tenbin.backends.hf.generation import Generator, Job, Way
 from tenbin.backends.hf.ladder import Choice, Finding, choose_core
 from tenbin.backends.hf.memory import input_device, pack_budget, release_memory, token_budget
 from tenbin.backends.hf.packed import PackedTree
@@ -100,6 +101,7 @@ class HfBackend:
         max_length: int | None = None,
         batch_size: int | Literal["auto"] = "auto",
         engine: str = "auto",
+        compiling: When = "auto",
     ) -> HfBackend:
         """A backend around a transformers model that is already loaded."""
         model.eval()
@@ -127,6 +129,7 @@ class HfBackend:
             encoding=encoding,
             batch_size=batch_size,
             engine=engine,
+            compiling=compiling,
             facts=facts,
         )
 
@@ -164,8 +167,15 @@ class HfBackend:
 
     def _given_up(self) -> list[str]:
         """Faster ways that this model did not allow, and why."""
-        reason = self._core.compiling.reason if isinstance(self._core, PackedTree) else None
-        return [*self._passed_over, *([f"compiled layers: {reason}"] if reason else [])]
+        reasons = list(self._passed_over)
+        if isinstance(self._core, PackedTree):
+            kernel = no_kernel(self._core.forward.device)
+            reasons += [f"tree kernel: {kernel}"] if kernel else []
+            compiled = self._core.compiling.reason
+            reasons += [f"compiled layers: {compiled}"] if compiled else []
+        if self._generator and self._generator.given_up:
+            reasons.append(f"compiled layers for prompts: {self._generator.given_up}")
+        return reasons
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""
@@ -239,14 +249,15 @@ class HfBackend:
         if self._generator is None:
             model = self._loaded()
 
-            def make(token_bytes: int | None) -> Generator:
+            def make(known: Way | None) -> Generator:
                 return Generator(
                     model,
                     self._tokenizer.inner,
                     self._tokenizer.max_length,
                     self._batch_size,
                     token_budget(input_device(model)),
-                    token_bytes,
+                    self._compiling,
+                    known,
                 )
 
             self._generator, self._proved = recalled_generator(model, self._verdicts, make)

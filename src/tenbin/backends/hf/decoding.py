@@ -1,21 +1,23 @@
 """Decoding of many rows: they enter when there is room and leave when they are complete.
 
-Knows rows, their cache and their answers; the model is `reading`'s, stop strings are `writing`'s.
+Knows rows, their cache and their answers; the model is `reading`'s, prompts are `filling`'s, stop
+strings are `writing`'s.
 On a device that works by itself the next step is begun before the last one is looked at, so that
 the one copy of new tokens to the host and the search for stop strings cost no waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from tenbin.backends.hf.drawing import Choice
-from tenbin.backends.hf.prefixes import Family, Ids, portions
+from tenbin.backends.hf.filling import Filling
+from tenbin.backends.hf.prefixes import Family, Ids
 from tenbin.backends.hf.reading import Reader
-from tenbin.backends.hf.slots import Prefix, SlotCache
+from tenbin.backends.hf.slots import SlotCache
 from tenbin.backends.hf.stepping import Stepper
 from tenbin.backends.hf.writing import Writing
 
@@ -60,6 +62,7 @@ class Decoding:
         waiting: Sequence[Family],
         rows: int,
         length: int,
+        fill: Callable[[SlotCache], Filling],
         choice: Choice | None = None,
         seeds: Sequence[int] | None = None,
     ) -> None:
@@ -72,6 +75,7 @@ class Decoding:
             waiting: Which of them are written, by shared beginning.
             rows: Rows a step.
             length: Tokens of the longest prompt and its answer.
+            fill: Makes what reads prompts into a cache.
             choice: How tokens are chosen; by default the most likely ones are taken.
             seeds: Decide what is drawn, one a prompt.
         """
@@ -83,17 +87,15 @@ class Decoding:
             (family, job) for family in reversed(waiting) for job in family.members[::-1]
         ]
         self._cache = SlotCache(rows, length)
+        self._filling = fill(self._cache)
         self._active: list[_Row] = []
-        self._held: list[tuple[Ids, Prefix]] = []
         self._stepper = Stepper(reader, self._cache, choice or Choice(None))
 
     @torch.inference_mode()
-    def run(self, budget: int, spare: int, ahead: bool) -> Iterator[int]:
+    def run(self, ahead: bool) -> Iterator[int]:
         """Decode until every answer is complete.
 
         Args:
-            budget: Padded tokens that are read at a time before decoding.
-            spare: Padding that costs as much as another forward.
             ahead: Whether to begin a step before looking at the one before.
 
         Yields:
@@ -101,36 +103,22 @@ class Decoding:
         """
         begun: list[tuple[list[_Row], _Copy]] = []
         while self._active or self._waiting:
-            self._enter(budget, spare)
+            self._enter()
             begun.append(self._begin())
             if ahead and len(begun) == 1:
                 continue
             yield from self._look(*begun.pop(0))
             self._leave()
 
-    def _enter(self, budget: int, spare: int) -> None:
+    def _enter(self) -> None:
         free = self._cache.rows - len(self._active)
         if not self._waiting or (self._active and free * _REFILL < self._cache.rows):
             return
-        while free and self._waiting:
-            family = self._waiting[-1][0]
-            jobs: list[int] = []
-            while free and self._waiting and self._waiting[-1][0] is family:
-                jobs.append(self._waiting.pop()[1])
-                free -= 1
-            self._read(family, jobs, budget, spare)
-
-    def _read(self, family: Family, jobs: Sequence[int], budget: int, spare: int) -> None:
-        """Read prompts but for their last tokens, which are the first to be decoded."""
-        start, prefix = len(self._active), family.prefix
-        if prefix:
-            self._hold(family, start)
-            self._cache.lay(self._held[-1][1], start, start + len(jobs))
-        rests = [self._prompts[job][len(prefix) : -1] for job in jobs]
-        at = 0
-        for count in portions([len(rest) for rest in rests], budget, spare):
-            self._reader.fill(self._cache, rests[at : at + count], start + at, len(prefix))
-            at += count
+        start = len(self._active)
+        taken = [self._waiting.pop() for _ in range(min(free, len(self._waiting)))]
+        self._filling.read(taken, start)
+        # A prompt's last token is the first to be decoded.
+        jobs = [job for _, job in taken]
         ends = [len(self._prompts[job]) - 1 for job in jobs]
         last = [self._prompts[job][-1] for job in jobs]
         seeds = [self._seeds[job] for job in jobs]
@@ -141,22 +129,6 @@ class Decoding:
         self._active += [
             _Row(job, place, self._writings[job]) for job, place in zip(jobs, ends, strict=True)
         ]
-
-    def _hold(self, family: Family, row: int) -> None:
-        """Have a family's beginning at hand; a row that is free is used to read it.
-
-        Beginnings that it continues are read first and kept, since its relatives follow.
-        """
-        line = [relative.prefix for relative in family.line()]
-        while self._held and self._held[-1][0] not in line:
-            self._held.pop()
-        for prefix in line[len(self._held) :]:
-            past = 0
-            if self._held:
-                past = len(self._held[-1][0])
-                self._cache.lay(self._held[-1][1], row, row + 1)
-            self._reader.fill(self._cache, [prefix[past:]], row, past)
-            self._held.append((prefix, self._cache.lift(row, len(prefix))))
 
     def _begin(self) -> tuple[list[_Row], _Copy]:
         reach = max(row.place for row in self._active) + 1

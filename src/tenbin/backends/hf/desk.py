@@ -58,10 +58,8 @@ class Desk:
         self._found: dict[tuple[int, int], RowScore | None] = {}
         self._open = [len(group) for group in groups]
         # Longest first: memory runs out at the start or never; a group's rows stay together.
-        order = sorted(
-            range(len(groups)), key=lambda at: -max((len(row.ids) for row in groups[at]), default=0)
-        )
-        for number in order:
+        longest = [max([len(row.ids) for row in group], default=0) for group in groups]
+        for number in sorted(range(len(groups)), key=longest.__getitem__, reverse=True):
             for place, row in enumerate(groups[number]):
                 wanted = self._wanted.setdefault(row.ids[:-1], {})
                 wanted.setdefault(row.ids[-row.scored :], []).append((number, place))
@@ -137,7 +135,6 @@ def run_works(
         shrink: Lowers the budget below a work that was too large.
         ahead: Start a work before the one before it is waited for.
     """
-    left = dict.fromkeys(inputs)
     waiting: list[tuple[Sequence[tuple[int, ...]], Pending | None]] = []
 
     def finish(keep: int) -> Iterator[tuple[int, GroupScore]]:
@@ -145,15 +142,22 @@ def run_works(
             sequences, pending = waiting.pop(0)
             yield from desk.collect(sequences, None if pending is None else pending.scores())
 
+    left = inputs
     while left:
-        for work in plan(list(left)):
+        begun: list[Sequence[tuple[int, ...]]] = []
+        cramped = False
+        for work in plan(left):
             pending = launch(work, desk.targets(work.sequences))
             if pending is None and len(work.sequences) > 1:
                 # Nothing that was answered is lost, and what still runs is answered first.
                 shrink(work)
+                cramped = True
                 break
-            for ids in work.sequences:
-                del left[ids]
+            begun.append(work.sequences)
             waiting.append((work.sequences, pending))
             yield from finish(1 if ahead else 0)
         yield from finish(0)
+        if not cramped:
+            return
+        known = {ids for sequences in begun for ids in sequences}
+        left = [ids for ids in left if ids not in known]

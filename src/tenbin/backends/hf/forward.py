@@ -149,7 +149,8 @@ class Forward:
     def padded(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         """Rows side by side: right padding is never looked at from the left."""
         longest = max(len(row) for row in rows)
-        return send([[*row, *[0] * (longest - len(row))] for row in rows], self.device)
+        flat = [token for row in rows for token in (*row, *[0] * (longest - len(row)))]
+        return send(flat, self.device).view(len(rows), longest)
 
     def values(
         self,
@@ -205,7 +206,7 @@ class Forward:
         return weigh(logits.flatten(0, 1), where, tokens), output
 
     def _probe(self, kept: Sequence[int] | None) -> torch.Tensor:
-        ids = send([[1, 2, 3]], self.device) % self.vocabulary
+        ids = send([1, 2, 3], self.device)[None] % self.vocabulary
         options: dict[str, Any] = {"use_cache": False} if "use_cache" in self.names else {}
         if kept is not None:
             options["logits_to_keep"] = send(list(kept), self.device)

@@ -8,17 +8,30 @@ its sampling and penalties reach no answer. Knows the two ways; knows no batch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tenbin.backends.hf.attention import packs_pay_off
+from tenbin.backends.hf.compiling import Compiling, When
 from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.library_generate import LibraryGenerate
+from tenbin.backends.hf.memory import input_device
 from tenbin.backends.hf.own_loop import OwnLoop
-from tenbin.backends.hf.proving import prove
+from tenbin.backends.hf.proving import Proof
 from tenbin.backends.hf.rope import LengthClasses
 from tenbin.records import Sampling, Text
 
-__all__ = ["Generator", "Job"]
+__all__ = ["Generator", "Job", "Way"]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a model can write, by its own proof."""
+
+    token_bytes: int
+    """Memory of a token in rows of one's own; 0 where the model does not allow such rows."""
+    packs: bool
+    """Whether its prompts can be read as packs of a prefix tree."""
 
 
 class Generator:
@@ -31,7 +44,8 @@ class Generator:
         max_length: int,
         batch_size: int | Literal["auto"],
         budget: int,
-        token_bytes: int | None = None,
+        compiling: When = "auto",
+        known: Way | None = None,
     ) -> None:
         """Find out how the model can write.
 
@@ -41,20 +55,32 @@ class Generator:
             max_length: Tokens that the model takes.
             batch_size: Rows a batch, or `auto` for as many as fit.
             budget: Padded tokens that are read at a time.
-            token_bytes: What an earlier generator of the same model found; None to find out.
+            compiling: When prompts are read by compiled layers.
+            known: What an earlier generator of the same model found; None to find out.
         """
         pens = Pens(model, tokenizer)
         self._classes = LengthClasses(model.config.get_text_config())
         self._library = LibraryGenerate(model, pens, max_length, batch_size, budget)
         self._own: OwnLoop | None = None
-        if token_bytes is None:
-            cache = prove(model, max_length)
-            token_bytes = cache.token_bytes() if cache is not None else 0
-        self.token_bytes = token_bytes
-        """Memory of a token in rows of one's own; 0 where the model does not allow such rows."""
-        if token_bytes:
-            self._own = OwnLoop(model, pens, batch_size, budget, token_bytes)
-        self.mode: str = OwnLoop.mode if self._own else LibraryGenerate.mode
+        proof = Proof(model, max_length)
+        self._compiling = Compiling(compiling, lambda: _refusal(proof))
+        packs = packs_pay_off(input_device(model))
+        self.way = known or _proven(proof, packs)
+        if self.way.token_bytes:
+            self._own = OwnLoop(
+                model,
+                pens,
+                batch_size,
+                budget,
+                self.way.token_bytes,
+                self._compiling if self.way.packs and packs else None,
+            )
+        self.mode: str = self._own.mode if self._own else LibraryGenerate.mode
+
+    @property
+    def given_up(self) -> str | None:
+        """Why prompts are not read by compiled layers though that was asked."""
+        return self._compiling.reason
 
     def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
         """Write an answer to every prompt; equal jobs are written once.
@@ -80,3 +106,16 @@ class Generator:
     def _suits(self, job: Job) -> bool:
         """Rows whose positions are read by the longest of them all stay with generate."""
         return self._own is not None and self._classes.of(len(job.prompt.ids), job.limit) == 0
+
+
+def _proven(proof: Proof, packs: bool) -> Way:
+    if packs and (cache := proof.cache(packed=True)) is not None:
+        return Way(cache.token_bytes(), packs=True)
+    cache = proof.cache(packed=False)
+    return Way(cache.token_bytes() if cache is not None else 0, packs=False)
+
+
+def _refusal(proof: Proof) -> str | None:
+    if proof.cache(packed=True, compiled=True) is not None:
+        return None
+    return "compiled layers do not give what generate gives"

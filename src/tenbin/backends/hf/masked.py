@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 
@@ -18,7 +17,7 @@ from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.head import TokenValues
 from tenbin.backends.hf.memory import send
-from tenbin.backends.hf.tree import Ids, Pack, common_prefix, families, make_packs
+from tenbin.backends.hf.tree import Ids, Pack, families, in_order, make_packs
 
 _ROW = 2048
 """Tokens a row where its sequences are not longer: masks grow with the square."""
@@ -77,11 +76,10 @@ class MaskedRows:
 
     def _sheets(self, inputs: Sequence[Ids]) -> Iterator[Sheet]:
         """Rows of one document each, longest first, as many as the budget holds."""
-        ordered = sorted(inputs)
-        shared = [0, *(common_prefix(a, b) for a, b in pairwise(ordered))]
+        ordered = in_order(inputs)
         trees = [
             tree
-            for first, last in families(ordered, shared)
+            for first, last in families(ordered, [0])
             for tree in make_packs(ordered[first:last], min(self.budget, _ROW))
         ]
         trees.sort(key=len, reverse=True)
@@ -110,12 +108,14 @@ class MaskedRows:
         width, device = sheet.width, self.forward.device
         pads = [[0] * (width - len(tree)) for tree in sheet.trees]
         rows = list(zip(pads, sheet.trees, strict=True))
+        ids = [token for pad, tree in rows for token in (*pad, *tree.ids)]
+        positions = [place for pad, tree in rows for place in (*pad, *tree.positions)]
         allowed = send(torch.stack([self._allowed(tree, width) for tree in sheet.trees]), device)
         mask = torch.zeros(allowed.shape, dtype=self.forward.dtype, device=device)
         mask.masked_fill_(~allowed, torch.finfo(self.forward.dtype).min)
         return {
-            "input_ids": send([pad + tree.ids for pad, tree in rows], device),
-            "position_ids": send([pad + tree.positions for pad, tree in rows], device),
+            "input_ids": send(ids, device).view(len(rows), width),
+            "position_ids": send(positions, device).view(len(rows), width),
             "attention_mask": mask[:, None],
         }
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,13 +120,20 @@ def logit_budget(device: Any) -> int:
     return 1 << 30 if device.type == "cuda" else 1 << 27
 
 
-def send(values: Any, device: Any) -> torch.Tensor:
-    """Numbers as a tensor on a device, without waiting for what the device is doing."""
-    tensor = values if isinstance(values, torch.Tensor) else torch.tensor(values)
+def send(values: torch.Tensor | Sequence[int], device: Any) -> torch.Tensor:
+    """Whole numbers as a tensor on a device, without waiting for what the device is doing."""
+    tensor = values if isinstance(values, torch.Tensor) else _numbers(values)
     if device.type != "cuda":
         return tensor.to(device)
     # Only pinned memory travels while kernels run.
     return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def _numbers(values: Sequence[int]) -> torch.Tensor:
+    """Faster than torch.tensor, which looks at every number several times."""
+    if not values:
+        return torch.empty(0, dtype=torch.long)
+    return torch.frombuffer(array("q", values), dtype=torch.long)
 
 
 def input_device(model: Any) -> torch.device:

@@ -12,13 +12,15 @@ from typing import Any, Literal
 
 import torch
 
+from tenbin.backends.hf.compiling import Compiling
 from tenbin.backends.hf.decoding import Decoding
 from tenbin.backends.hf.drawing import Choice
+from tenbin.backends.hf.filling import Filling, PackedFilling, PaddedFilling
 from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.memory import is_out_of_memory, release_memory
-from tenbin.backends.hf.prefixes import families
+from tenbin.backends.hf.prefixes import Ids, families
 from tenbin.backends.hf.reading import Reader
-from tenbin.backends.hf.slots import rounded_up
+from tenbin.backends.hf.slots import SlotCache, rounded_up
 from tenbin.records import Text
 
 _ROWS = {"cuda": 256}
@@ -44,6 +46,7 @@ class OwnLoop:
         batch_size: int | Literal["auto"],
         budget: int,
         token_bytes: int,
+        compiling: Compiling | None = None,
     ) -> None:
         """Prepare a loop.
 
@@ -53,8 +56,13 @@ class OwnLoop:
             batch_size: Rows a step, or `auto` for as many as memory holds.
             budget: Padded tokens that are read at a time.
             token_bytes: Memory that a token takes in the cache.
+            compiling: When packs of prompts are read by compiled layers; None where prompts are
+                read side by side instead.
         """
         self._reader = Reader(model)
+        self._compiling = compiling
+        if compiling is not None:
+            self.mode = f"{type(self).mode}, prompts in packs"
         self._pens = pens
         self._batch_size = batch_size
         self._budget = budget
@@ -133,11 +141,17 @@ class OwnLoop:
             families(prompts, self._spare),
             rows,
             max(job.length for job in chosen),
+            lambda cache: self._filling(cache, prompts),
             Choice(chosen[0].sampling),
             [job.seed for job in chosen],
         )
-        for at in decoding.run(self._budget, self._spare, self._ahead):
+        for at in decoding.run(self._ahead):
             yield band[at], writings[at].result(chosen[at].prompt.truncated)
+
+    def _filling(self, cache: SlotCache, prompts: Sequence[Ids]) -> Filling:
+        if self._compiling is None:
+            return PaddedFilling(self._reader, cache, prompts, self._budget, self._spare)
+        return PackedFilling(self._reader, cache, prompts, self._budget, self._compiling)
 
 
 def _bands(jobs: Sequence[Job]) -> list[list[int]]:

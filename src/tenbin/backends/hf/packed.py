@@ -82,8 +82,8 @@ class PackedTree:
         def compute() -> torch.Tensor:
             plan = make_plan(_flat(pack) if self.broken else pack, device)
             inputs = {
-                "input_ids": send([pack.ids], device),
-                "position_ids": send([pack.positions], device),
+                "input_ids": send(pack.ids, device)[None],
+                "position_ids": plan.positions[None],
             }
             with attention_of(self.forward.model, NAME), active_plan(plan):
                 return self.forward.values(inputs, places, tokens)[0]

@@ -14,8 +14,11 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
+from tenbin.backends.hf.compiling import Compiling
+from tenbin.backends.hf.filling import Filling, PackedFilling, PaddedFilling
 from tenbin.backends.hf.library_generate import OwnSettingsOnly
 from tenbin.backends.hf.memory import input_device, is_out_of_memory
+from tenbin.backends.hf.prefixes import Family
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.slots import SlotCache
@@ -28,30 +31,46 @@ _WINDOW = {"cuda": 8192}
 _WINDOW_ELSEWHERE = 256
 
 
-def prove(model: Any, max_length: int) -> SlotCache | None:
-    """Decode a few prompts side by side.
+class Proof:
+    """Prompts decoded by generate once, to hold other ways against."""
 
-    Args:
-        model: A transformers causal language model in eval mode.
-        max_length: Tokens that the model takes.
+    def __init__(self, model: Any, max_length: int) -> None:
+        """Make the prompts; nothing is decoded before a way is asked about.
 
-    Returns:
-        The cache that was used, when every step's logits were those of generate; else None.
-    """
-    prompts = _prompts(model, max_length)
-    if prompts is None:
-        return None
-    try:
-        with quiet_libraries():
-            expected = [_generated(model, ids) for ids in prompts]
-            found, cache = _side_by_side(model, prompts, [tokens for tokens, _ in expected])
-    except Exception as error:
-        # Whatever a foreign forward dislikes, generate is there; memory is another matter.
-        if is_out_of_memory(error):
-            raise
-        return None
-    wanted = torch.stack([logits for _, logits in expected])
-    return cache if _agree(wanted, found, model.dtype == torch.float32) else None
+        Args:
+            model: A transformers causal language model in eval mode.
+            max_length: Tokens that the model takes.
+        """
+        self._model = model
+        self._prompts = _prompts(model, max_length)
+        self._expected: list[tuple[list[int], torch.Tensor]] = []
+
+    def cache(self, packed: bool, compiled: bool = False) -> SlotCache | None:
+        """Decode the prompts side by side.
+
+        Args:
+            packed: Read them as one packed tree before; else padded.
+            compiled: Read them by compiled layers.
+
+        Returns:
+            The cache that was used, when every step's logits were those of generate; else None.
+        """
+        model, prompts = self._model, self._prompts
+        if prompts is None:
+            return None
+        try:
+            with quiet_libraries():
+                self._expected = self._expected or [_generated(model, ids) for ids in prompts]
+                answers = [tokens for tokens, _ in self._expected]
+                compiling = Compiling("always" if compiled else "never")
+                found, cache = _side_by_side(model, prompts, answers, packed, compiling)
+        except Exception as error:
+            # Whatever a foreign forward dislikes, generate is there; memory is another matter.
+            if is_out_of_memory(error):
+                raise
+            return None
+        wanted = torch.stack([logits for _, logits in self._expected])
+        return cache if _agree(wanted, found, model.dtype == torch.float32) else None
 
 
 def _prompts(model: Any, max_length: int) -> list[list[int]] | None:
@@ -95,19 +114,25 @@ def _generated(model: Any, ids: Sequence[int]) -> tuple[list[int], torch.Tensor]
 
 @torch.inference_mode()
 def _side_by_side(
-    model: Any, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    answers: Sequence[Sequence[int]],
+    packed: bool,
+    compiling: Compiling,
 ) -> tuple[torch.Tensor, SlotCache]:
     """Logits that follow the same prompts in a slot cache, rows × steps × vocabulary."""
     reader = Reader(model)
     longest = max(len(ids) for ids in prompts)
     cache = SlotCache(len(prompts), longest + _STEPS)
-    reader.fill(cache, [prompts[0][:_SHARED]], 0, 0)
-    prefix = cache.lift(0, _SHARED)
     # The rows that share a beginning stand together; the others follow.
     order = [0, 2, 1]
-    cache.lay(prefix, 0, 2)
-    reader.fill(cache, [prompts[at][_SHARED:-1] for at in order[:2]], 0, _SHARED)
-    reader.fill(cache, [prompts[1][:-1]], 2, 0)
+    rows = [tuple(prompts[at]) for at in order]
+    common = Family(rows[0][:_SHARED], None)
+    jobs = [(common, 0), (common, 1), (Family((), None), 2)]
+    filling: Filling = PaddedFilling(reader, cache, rows, 1 << 30, 1 << 30)
+    if packed:
+        filling = PackedFilling(reader, cache, rows, 1 << 30, compiling)
+    filling.read(jobs, 0)
     tokens = [prompts[at][-1] for at in order]
     found: dict[int, list[torch.Tensor]] = {at: [] for at in order}
     for step in range(_STEPS):

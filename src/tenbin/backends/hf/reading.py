@@ -11,9 +11,11 @@ from typing import Any
 
 import torch
 
-from tenbin.backends.hf.memory import input_device
+from tenbin.backends.hf.attention import NAME, active_plan, attention_of, make_plan, register
+from tenbin.backends.hf.memory import input_device, send
 from tenbin.backends.hf.row_positions import rows_at
 from tenbin.backends.hf.slots import SlotCache
+from tenbin.backends.hf.tree import Pack
 
 
 class Reader:
@@ -25,7 +27,7 @@ class Reader:
         Args:
             model: A transformers causal language model in eval mode.
         """
-        self._model = model
+        self.model = model
         self.device = input_device(model)
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         names = inspect.signature(base.forward).parameters
@@ -48,12 +50,44 @@ class Reader:
         cache.fill(start, start + len(rows), past)
         ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
         positions = torch.arange(past, past + longest)[None].expand(len(rows), -1)
-        self._model(
+        self.model(
             input_ids=ids.to(self.device, non_blocking=True),
             position_ids=positions.to(self.device, non_blocking=True),
             past_key_values=cache,
             **self._options,
         )
+
+    def fill_pack(self, cache: SlotCache, pack: Pack, rows: Sequence[Sequence[int]]) -> None:
+        """Read a pack, and write what it computes into all rows that begin with it.
+
+        Args:
+            cache: Holds the rows; what they held before is lost.
+            pack: Sequences, each distinct beginning once.
+            rows: The rows of each sequence.
+        """
+        register()
+        sources: list[int] = []
+        targets: list[int] = []
+        slots: list[int] = []
+        for number, owners in enumerate(rows):
+            places = pack.places(number)
+            for row in owners:
+                sources += places
+                targets += [row] * len(places)
+                slots += range(len(places))
+        copies = [send(numbers, self.device) for numbers in (sources, targets, slots)]
+        plan = make_plan(pack, self.device)
+
+        def keep(layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
+            cache.copy(layer, keys, values, *copies)
+
+        plan.keep = keep
+        with attention_of(self.model, NAME), active_plan(plan):
+            self.model(
+                input_ids=send(pack.ids, self.device)[None],
+                position_ids=plan.positions[None],
+                **{**self._options, "use_cache": False},
+            )
 
     def step(
         self, cache: SlotCache, tokens: torch.Tensor, positions: torch.Tensor, reach: int
@@ -71,7 +105,7 @@ class Reader:
         """
         cache.extend(positions, reach)
         with rows_at(positions):
-            output = self._model(
+            output = self.model(
                 input_ids=tokens[:, None],
                 position_ids=positions[:, None],
                 past_key_values=cache,

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tenbin.backends.hf.forward import Forward, Head
-from tenbin.backends.hf.generation import Generator
+from tenbin.backends.hf.generation import Generator, Way
 from tenbin.backends.hf.ladder import Choice, Finding
 from tenbin.backends.hf.memory import input_device
 from tenbin.backends.hf.verdicts import Verdicts
@@ -44,20 +44,20 @@ def recalled_choice(
 
 
 def recalled_generator(
-    model: Any, verdicts: Verdicts, make: Callable[[int | None], Generator]
+    model: Any, verdicts: Verdicts, make: Callable[[Way | None], Generator]
 ) -> tuple[Generator, str]:
     """A writer, and where the verdict on it comes from.
 
     Args:
         model: A transformers causal language model in eval mode.
         verdicts: What is known of it.
-        make: Makes the writer; given its `token_bytes`, it asks nothing.
+        make: Makes the writer; given a way, it asks nothing.
     """
     device = input_device(model)
     if kept := verdicts.recall("generation", device):
-        return make(kept.values["token_bytes"]), _from(kept.date)
+        return make(Way(**kept.values)), _from(kept.date)
     generator = make(None)
-    verdicts.keep("generation", device, {"token_bytes": generator.token_bytes})
+    verdicts.keep("generation", device, asdict(generator.way))
     return generator, _NOW
 
 

@@ -79,6 +79,31 @@ class SlotCache(Cache):
         values[row, :, places] = value_states[:, :, 0]
         return keys[: self._stop, :, : self._reach], values[: self._stop, :, : self._reach]
 
+    def copy(
+        self,
+        layer: int,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        sources: torch.Tensor,
+        rows: torch.Tensor,
+        slots: torch.Tensor,
+    ) -> None:
+        """Write what a layer computed of a pack into the rows that begin with it.
+
+        Args:
+            layer: Its number.
+            keys: 1 × key heads × tokens × size.
+            values: Likewise.
+            sources: Which token is written, one entry a copy.
+            rows: Where to.
+            slots: Likewise.
+        """
+        if layer not in self._kept:
+            self._kept[layer] = (self._made(keys), self._made(values))
+        places = [index.to(keys.device) for index in (sources, rows, slots)]
+        for kept, new in zip(self._kept[layer], (keys, values), strict=True):
+            kept[places[1], :, places[2]] = new[0].transpose(0, 1)[places[0]]
+
     def lift(self, row: int, length: int) -> Prefix:
         """A copy of the first tokens of a row."""
         return {

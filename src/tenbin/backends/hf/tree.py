@@ -50,10 +50,22 @@ class Pack:
             segment = self.segments[segment.parent]
         return segment.start + position - segment.depth
 
+    def places(self, sequence: int) -> list[int]:
+        """Where all positions of a sequence stand in the pack."""
+        number = self.leaves[sequence]
+        path: list[range] = []
+        while number >= 0:
+            segment = self.segments[number]
+            path.append(range(segment.start, segment.start + segment.length))
+            number = segment.parent
+        return [place for stretch in reversed(path) for place in stretch]
+
 
 def common_prefix(first: Ids, second: Ids) -> int:
     """How many leading tokens two sequences share."""
     limit = min(len(first), len(second))
+    if limit and first[0] != second[0]:
+        return 0
     if first[:limit] == second[:limit]:
         return limit
     low, high = 0, limit
@@ -67,6 +79,14 @@ def common_prefix(first: Ids, second: Ids) -> int:
     return low
 
 
+def in_order(sequences: Sequence[Ids]) -> list[Ids]:
+    """Sequences such that neighbours share most; what all share is not compared over and over."""
+    if not sequences:
+        return []
+    known = common_prefix(min(sequences), max(sequences))
+    return sorted(sequences, key=lambda ids: ids[known:])
+
+
 def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
     """Cut distinct sequences into packs of at most `budget` tokens where they fit at all.
 
@@ -77,8 +97,9 @@ def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
     Yields:
         Packs in the order of the sorted sequences.
     """
-    ordered = sorted(sequences)
-    shared = [0, *(common_prefix(a, b) for a, b in pairwise(ordered))]
+    ordered = in_order(sequences)
+    # Filled as families are looked at: the first pack need not wait for all of it.
+    shared = [0]
     start, cost = 0, 0
     for first, last in families(ordered, shared):
         for at, price, alone in _prices(ordered, shared, first, last, budget):
@@ -91,10 +112,17 @@ def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
         yield build_pack(ordered[start:], [0, *shared[start + 1 :]])
 
 
-def families(ordered: Sequence[Ids], shared: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Ranges of neighbours that share most of their tokens, as one document's choices do."""
+def families(ordered: Sequence[Ids], shared: list[int]) -> Iterator[tuple[int, int]]:
+    """Ranges of neighbours that share most of their tokens, as one document's choices do.
+
+    Args:
+        ordered: Neighbours share as much as any two.
+        shared: Tokens that each shares with the one before; added to along the way.
+    """
     start = 0
     for at in range(1, len(ordered) + 1):
+        if at < len(ordered):
+            shared.append(common_prefix(ordered[at - 1], ordered[at]))
         if at == len(ordered) or shared[at] <= _FAMILY * len(ordered[at]):
             yield start, at
             start = at
