@@ -115,6 +115,21 @@ def test_failures_are_counted_and_left_out() -> None:
     assert run.scores["plain_text_ja"]["byte_perplexity"] == pytest.approx(math.exp(-total / size))
 
 
+def test_comparisons_know_that_lower_is_better() -> None:
+    def per_character(nats: float) -> tenbin.Run:
+        backend = ScriptedBackend(
+            score=lambda _, text: -nats * len(text), fingerprint=f"nats-{nats}"
+        )
+        return evaluate(backend, tasks="plain_text_ja")
+
+    worse, better = per_character(2.0), per_character(1.5)
+    (row,) = better.compare(worse, metrics=["char_perplexity"])
+    assert (row["wins"], row["losses"], row["n"]) == (6, 0, 6)
+    assert row["difference"] == pytest.approx(math.exp(1.5) - math.exp(2.0))
+    # Of 64 ways to swap the sides of six texts, this one and its mirror are the most extreme.
+    assert row["p_value"] == pytest.approx(2 / 64)
+
+
 def test_shots_and_chats_are_refused() -> None:
     with pytest.raises(ConfigError, match="takes no examples, but 2 were asked") as caught:
         evaluate(tasks=["jnli", "plain_text_*"], num_fewshot=2)

@@ -159,6 +159,8 @@ def _whole_texts(
             target=None,
             stop=(),
             max_gen_toks=0,
+            row=document.row,
+            item=_item(task, document),
         )
         for document in limited(draw.order(documents), limit)
     ]
