@@ -89,7 +89,7 @@ class Run:
             other: The baseline; may be this run, to compare two of its tasks.
             cells: Task id here → task id there; by default every id that both runs have.
             metrics: Names, or `all`; by default the first metric of each task.
-            allow: What may differ: `data`, `prompts`, `shots`, `seed`, `profile`.
+            allow: What may differ: `data`, `prompts`, `shots`, `seed`, `decoding`, `profile`.
 
         Returns:
             One row a task and metric: difference, interval, wins, losses, p-value, Holm's p-value.
@@ -187,7 +187,7 @@ def compare(
             only these ids.
         mapping: Id in the baseline → id in the other runs, where they are called differently.
         metrics: Names, or `all`; by default the first metric of each task.
-        allow: What may differ: `data`, `prompts`, `shots`, `seed`, `profile`.
+        allow: What may differ: `data`, `prompts`, `shots`, `seed`, `decoding`, `profile`.
         all_pairs: Compare every run with every other instead of each with the first.
 
     Raises:
