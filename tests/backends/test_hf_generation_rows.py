@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -308,3 +309,41 @@ def test_portions_pad_little() -> None:
             assert count == 1 or (count * part[0] <= 100 and count * part[0] - sum(part) <= 10)
             at += count
         assert at == len(lengths)
+
+
+def test_keys_are_not_copied_for_each_head_of_a_group(llama: tuple[Any, Any]) -> None:
+    """Under a mask the kernel is given as many keys as there are, and the logits stay."""
+    from transformers.integrations import sdpa_attention
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    from tenbin.backends.hf import row_positions
+
+    model, former = llama[0], ALL_ATTENTION_FUNCTIONS["sdpa"]
+    copies: list[int] = []
+    repeat = sdpa_attention.repeat_kv
+    shown: list[torch.Tensor] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            sdpa_attention,
+            "repeat_kv",
+            lambda states, count: (copies.append(count), repeat(states, count))[1],
+        )
+        for context in (nullcontext(), row_positions.keys_uncopied(torch.device("cpu"))):
+            cache = SlotCache(1, 32)
+            reader = Reader(model)
+            with torch.inference_mode():
+                reader.fill(cache, [list(range(3, 12))], 0, 0)
+                cache.fill(0, 1, 9)
+                with context:
+                    output = model(
+                        input_ids=torch.tensor([[20, 21, 22, 23]]),
+                        position_ids=torch.arange(9, 13)[None],
+                        past_key_values=cache,
+                    )
+            shown.append(output.logits)
+            if len(shown) == 1:
+                assert copies and set(copies) == {2}
+                copies.clear()
+    assert copies == []
+    assert ALL_ATTENTION_FUNCTIONS["sdpa"] is former
+    assert torch.allclose(shown[0], shown[1], atol=1e-6)

@@ -242,3 +242,23 @@ def test_budgets_fit_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_free_memory_is_known_here() -> None:
     free = memory.free_ram()
     assert free is None or free > 1 << 20
+
+
+def test_freed_memory_is_kept_where_the_c_library_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.keep_freed_memory()
+    asked: list[tuple[int, int]] = []
+
+    def found(name: str) -> Any:
+        return SimpleNamespace(mallopt=lambda *setting: asked.append(setting))
+
+    def missing(name: str) -> Any:
+        raise OSError(f"no {name}")
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", found)
+    memory.keep_freed_memory()
+    # As malloc.h numbers them: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+    assert asked == [(-3, 32 * 2**20), (-1, 2**30)]
+    for none in (missing, lambda name: SimpleNamespace()):
+        monkeypatch.setattr(memory.ctypes, "CDLL", none)
+        memory.keep_freed_memory()
+    assert len(asked) == 2

@@ -27,7 +27,13 @@ from tenbin.backends.hf.fingerprint import (
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.generation import Generator, Job, Way
 from tenbin.backends.hf.ladder import Choice, Finding, choose_core
-from tenbin.backends.hf.memory import input_device, pack_budget, release_memory, token_budget
+from tenbin.backends.hf.memory import (
+    input_device,
+    keep_freed_memory,
+    pack_budget,
+    release_memory,
+    token_budget,
+)
 from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_generator
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
@@ -221,6 +227,8 @@ class HfBackend:
         if self._model is None:
             with resting_collector():
                 self._model = self._load()
+            if input_device(self._model).type == "cpu":
+                keep_freed_memory()
         return self._model
 
     def _scoring_core(self) -> ScoringCore:

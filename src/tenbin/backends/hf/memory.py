@@ -5,6 +5,7 @@ Knows torch's ways of saying so; knows no architecture.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 from array import array
@@ -21,6 +22,11 @@ _CPU_SHARE = 0.25
 """Part of the free RAM: others use it too, and what is taken too much is not refused but killed."""
 _SIZES = (1024, 4096)
 """Tokens of the two batches whose memory is measured."""
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""Names of settings in glibc's malloc.h."""
+_LARGEST_KEPT = 32 << 20
+"""Larger blocks are given back; glibc takes no larger number."""
+_KEPT = 1 << 30
 _LEAST = 64
 """Tokens a batch is given even where memory seems to be spent: halving says the rest."""
 
@@ -41,6 +47,22 @@ def release_memory(device: Any) -> None:
         torch.cuda.empty_cache()
     elif device.type == "mps":
         torch.mps.empty_cache()
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what a forward frees for the next one, instead of giving it back.
+
+    By itself glibc returns large blocks at once, and every layer fetches its own anew, page by
+    page: on a CPU that is a twentieth of a forward's time. The most that is ever used stays as
+    it was; between forwards up to a GiB more is kept. Other C libraries are left alone.
+    """
+    try:
+        adjust = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):
+        return
+    # In this order: either turns off glibc's own choice of the other.
+    adjust(_MMAP_THRESHOLD, _LARGEST_KEPT)
+    adjust(_TRIM_THRESHOLD, _KEPT)
 
 
 def token_budget(device: Any) -> int:

@@ -13,7 +13,7 @@ import torch
 
 from tenbin.backends.hf.attention import NAME, active_plan, attention_of, make_plan, register
 from tenbin.backends.hf.memory import input_device, send
-from tenbin.backends.hf.row_positions import rows_at
+from tenbin.backends.hf.row_positions import keys_uncopied, rows_at
 from tenbin.backends.hf.slots import SlotCache
 from tenbin.backends.hf.tree import Pack
 
@@ -50,12 +50,13 @@ class Reader:
         cache.fill(start, start + len(rows), past)
         ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
         positions = torch.arange(past, past + longest)[None].expand(len(rows), -1)
-        self.model(
-            input_ids=ids.to(self.device, non_blocking=True),
-            position_ids=positions.to(self.device, non_blocking=True),
-            past_key_values=cache,
-            **self._options,
-        )
+        with keys_uncopied(self.device):
+            self.model(
+                input_ids=ids.to(self.device, non_blocking=True),
+                position_ids=positions.to(self.device, non_blocking=True),
+                past_key_values=cache,
+                **self._options,
+            )
 
     def fill_pack(self, cache: SlotCache, pack: Pack, rows: Sequence[Sequence[int]]) -> None:
         """Read a pack, and write what it computes into all rows that begin with it.

@@ -43,6 +43,23 @@ def rows_at(positions: torch.Tensor) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def keys_uncopied(device: torch.device) -> Iterator[None]:
+    """Let grouped heads read the same keys under a mask inside, where the kernel can.
+
+    transformers copies them for each head as soon as there is a mask, since a GPU's kernels know
+    no groups under one; a CPU's does.
+    """
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    if device.type != "cpu":
+        yield
+        return
+    grouped = _grouped(ALL_ATTENTION_FUNCTIONS["sdpa"])
+    with _exchanged(ALL_ATTENTION_FUNCTIONS, "sdpa", grouped):
+        yield
+
+
 def _mask(positions: torch.Tensor, **options: Any) -> torch.Tensor:
     rows, slots = len(positions), int(options["kv_length"])
     device = positions.device
@@ -77,6 +94,31 @@ def _folding(original: Callable[..., Any]) -> Callable[..., Any]:
             scale=options.get("scaling"),
         )
         return found.reshape(rows, 1, heads, value.shape[-1]), None
+
+    return attend
+
+
+def _grouped(original: Callable[..., Any]) -> Callable[..., Any]:
+    def attend(
+        module: Any,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attention_mask: torch.Tensor | None,
+        **options: Any,
+    ) -> Any:
+        special = any(options.get(name) is not None for name in _SPECIAL)
+        if query.shape[1] == key.shape[1] or attention_mask is None or special:
+            return original(module, query, key, value, attention_mask, **options)
+        found = scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            attn_mask=attention_mask,
+            scale=options.get("scaling"),
+            enable_gqa=True,
+        )
+        return found.transpose(1, 2).contiguous(), None
 
     return attend
 

@@ -13,7 +13,7 @@ from tenbin.errors import BackendError, ConfigError
 
 DEFAULT_MAX_LENGTH = 2048
 _LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len")
-_CHARACTERS = 1 << 18
+_CHARACTERS = 1 << 16
 """Characters that are encoded at a time: each takes some hundred bytes meanwhile."""
 _LARGEST_SANE_LENGTH = 10**8
 """Tokenizers without a limit of their own carry about 10**30."""
