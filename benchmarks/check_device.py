@@ -7,7 +7,8 @@ nothing is fetched.
     python benchmarks/check_device.py --device cpu --tiny
 
 Always, for tiny models of several architectures in float32: scores by every rung that serves them
-within 1e-4 of single forwards, texts equal to those of transformers' generate, whole texts rolled.
+within 1e-4 of single forwards, texts equal to those of transformers' generate; for one of them
+drawn texts that are the same in any batch, and whole texts rolled.
 With a checkpoint folder: device_map=auto and an adapter, where their libraries are there. On CUDA:
 the tree's kernel against a softmax in double precision, compiled layers, and full memory. Unless
 --tiny: a Llama of 1B shape in --dtype, scores within NOISE times what single rows themselves
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.hf.stepping import Stepper
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Roll, Rolled, Score, Scores, Text
+from tenbin.records import Generate, Roll, Rolled, Sampling, Score, Scores, Text
 
 EXACT = 1e-4
 NOISE = 4.0
@@ -179,6 +181,23 @@ def check_texts(
     if ids.is_cuda:
         said += f"; {len(recorded)} shapes of steps recorded"
     report.line(name, wrong == 0, said)
+
+
+def check_drawn(report: Report, name: str, model: Any, tokenizer: Any) -> None:
+    """What is drawn rests on a request's seed and not on its batch."""
+    sampling = Sampling(0.8, top_p=0.9)
+    requests = [
+        Generate(str(at), text, (), NEW_TOKENS, sampling, seed=at * 7919 + 1)
+        for at, text in enumerate(make_prompts(10, 12))
+    ]
+    alone = dict(HfBackend.from_model(model, tokenizer, batch_size=1).run(requests))
+    together = dict(HfBackend.from_model(model, tokenizer).run(requests))
+    greedy = [replace(request, sampling=None) for request in requests]
+    likely = dict(HfBackend.from_model(model, tokenizer).run(greedy))
+    same = sum(alone[request.key] == together[request.key] for request in requests)
+    drawn = sum(together[request.key] != likely[request.key] for request in requests)
+    said = f"{same} of {len(requests)} the same one by one and together, {drawn} not the likeliest"
+    report.line(name, same == len(requests) and drawn > 0, said)
 
 
 def check_rolling(report: Report, name: str, model: Any, tokenizer: Any) -> None:
@@ -375,6 +394,7 @@ def main() -> int:
         check_family(report, family, tokenizer, chosen.device)
     tiny = make_tiny("llama", len(tokenizer), chosen.device)
     check_rolling(report, "rolling, llama", tiny, tokenizer)
+    report.guard("drawn", lambda: check_drawn(report, "texts, drawn, llama", tiny, tokenizer))
     report.guard("checkpoint folder", lambda: check_folder(report, tokenizer, chosen.device))
     if device.type == "cuda":
         report.guard("kernel", lambda: check_kernel(report, device))
