@@ -54,13 +54,13 @@ def write_rows(folder: Path, data_dir: str) -> None:
 
 def tiny_model() -> Backend:
     import torch
-    from check_device import make_model, make_tokenizer
+    from tiny_models import make_tiny, make_tokenizer
 
     from tenbin.backends.hf.backend import HfBackend
 
     torch.set_num_threads(1)  # the model is too small to gain by more
     tokenizer = make_tokenizer()
-    model = make_model("tiny", len(tokenizer), "cpu", torch.float32)
+    model = make_tiny("llama", len(tokenizer), "cpu")
     return HfBackend.from_model(model, tokenizer)
 
 
