@@ -127,6 +127,16 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Thinking:
+    """How a model that reasons before it answers marks its thoughts, and how long they may get."""
+
+    opening: str = "<think>"
+    closing: str = "</think>"
+    budget: int = 2048
+    """Tokens of thought; where they are spent, the thought is closed and the answer begins."""
+
+
+@dataclass(frozen=True, slots=True)
 class Parallel:
     """That a task asks the same items as others, in another language or another mode."""
 
@@ -255,6 +265,9 @@ class Generate:
     """Where an answer is drawn: decides it, together with prompt and settings. 63 bits."""
     sample: int = 0
     """Which of several answers drawn to one prompt; for people, since `seed` differs anyway."""
+    thinking: Thinking | None = None
+    """None: all that is written is the answer. Else stop strings and `max_gen_toks` hold for what
+    follows the thought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +282,17 @@ Request: TypeAlias = Score | Generate | Roll
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a server counted for one answer, its repeated tries included: what is paid for."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+    """Those of the prompt that the server had in its cache."""
+    calls: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """The answer to a Score, one entry a continuation."""
 
@@ -278,6 +302,23 @@ class Scores:
     """Whether greedy decoding would have given exactly this continuation."""
     truncated: int = 0
     """Tokens cut from the left of the longest row."""
+    usage: Usage | None = None
+    """None where no server counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The answer to a Score by a model that names one choice and shows no likelihood of texts."""
+
+    choice: int | None
+    """Index of the continuation it named; None where its words name none of them."""
+    way: Literal["letter_logprobs", "generated"]
+    """By the likeliest first token among the letters of the choices, or read out of its text."""
+    text: str
+    """What it wrote."""
+    logprobs: tuple[float | None, ...] = ()
+    """Of the letters, where the server shows them; None: not among those shown."""
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +329,12 @@ class Text:
     finish: Literal["stop", "end", "length"]
     """A stop string, the model's own end, or the token limit."""
     token_count: int
+    """Of the answer; thoughts are counted apart."""
     truncated: int = 0
+    thinking: str = ""
+    """What was thought before the answer, without the marks around it."""
+    thinking_tokens: int = 0
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +354,7 @@ class Failure:
     retryable: bool = False
 
 
-Response: TypeAlias = Scores | Text | Rolled | Failure
+Response: TypeAlias = Scores | Picked | Text | Rolled | Failure
 
 
 @dataclass(frozen=True, slots=True)

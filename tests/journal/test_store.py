@@ -7,12 +7,14 @@ import sqlite3
 from pathlib import Path
 
 from tenbin.journal.store import Journal
-from tenbin.records import Failure, Rolled, Scores, Text
+from tenbin.records import Failure, Picked, Rolled, Scores, Text, Usage
 
 ANSWERS = {
     "a": Scores((-1.25, -0.1 - 0.2), (1, 2), (True, False), 3),
     "b": Text("答え\n\0\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"), "stop", 4),
     "c": Rolled(-123.456789012345678, 9),
+    "d": Picked(1, "letter_logprobs", "B", (None, -0.25), Usage(100, 1, 96, 2)),
+    "e": Text("B", "end", 1, thinking="まず…", thinking_tokens=3, usage=Usage(10, 5)),
 }
 
 

@@ -14,14 +14,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tenbin.errors import ConfigError
-from tenbin.records import Failure, Response, Rolled, Scores, Text
+from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
 
 _KINDS: dict[str, Callable[..., Response]] = {
     "scores": Scores,
+    "picked": Picked,
     "text": Text,
     "rolled": Rolled,
 }
-_NAMES: dict[type, str] = {Scores: "scores", Text: "text", Rolled: "rolled"}
+_NAMES: dict[type, str] = {Scores: "scores", Picked: "picked", Text: "text", Rolled: "rolled"}
 # SQLite takes a bounded number of parameters a statement.
 _CHUNK = 500
 
@@ -92,4 +93,6 @@ class Journal:
 
 def _decode(kind: str, payload: str) -> Response:
     values = json.loads(payload)
+    if values.get("usage") is not None:
+        values["usage"] = Usage(**values["usage"])
     return _KINDS[kind](**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
