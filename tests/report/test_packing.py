@@ -58,6 +58,7 @@ def test_every_document_comes_back_in_order() -> None:
         (1.0, {"higher_is_better": True, "unit": "%"}, "p"),
         (-12.5, {"higher_is_better": False}, "n"),
         (12.5, {"higher_is_better": False}, "n"),
+        (0.0, {"higher_is_better": False, "weight": 7.0}, "n"),
     ],
 )
 def test_states(value: float | None, detail: dict[str, object], letter: str) -> None:
@@ -122,3 +123,19 @@ def test_lists_leave_out_what_every_question_begins_with() -> None:
             assert shown == ["### 指示: 選んでください。 質問0: 何？"]
         else:
             assert shown == [f"質問{at}: 何？" for at in range(number)]
+
+
+def test_a_text_weighed_whole_shows_its_log_likelihood() -> None:
+    row = {
+        "id": "pages",
+        "document": "d",
+        "prompt": "a b",
+        "logprobs": [-7.5],
+        "token_counts": [3],
+        "outcomes": [{"metric": "bits", "value": -7.5, "answer": None, "weight": 3.0}],
+    }
+    document = result({"pages": config("pages")}, [])
+    document["details"]["pages"] = {"bits": {"higher_is_better": False, "weight": 3.0}}
+    blocks = Blocks()
+    index = inflate(blocks, pack_samples(document, [row], blocks)["pages"]["index"])
+    assert index["answer"] == ["-7.50"] and index["states"] == {"bits": "n"}  # type: ignore[index]

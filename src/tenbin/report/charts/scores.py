@@ -67,7 +67,8 @@ def score_chart(runs: Sequence[Mapping[str, Any]], say: Mapping[str, str]) -> Ch
 
 
 def _row(number: int, run: Mapping[str, Any], cell: Mapping[str, Any]) -> list[Row]:
-    if not cell["metrics"]:
+    # Perplexities and bits have no scale from 0 to 1, though a value may lie there.
+    if not cell["metrics"] or cell["kind"] == "roll":
         return []
     metric = cell["metrics"][0]
     top = 100.0 if metric["unit"] == "%" else 1.0

@@ -85,7 +85,7 @@ class _CellPacker:
         line = {
             "document": row["document"],
             "question": self._own_words(question),
-            "answer": snippet(first.get("answer"), _ANSWER) if first.get("answer") else None,
+            "answer": snippet(_answer(row, first), _ANSWER) or None,
             "target": snippet(row.get("target"), _ANSWER),
             "item": row.get("item"),
         }
@@ -169,3 +169,10 @@ def pack_samples(
             packers[id] = _CellPacker(config, details, blocks, explain)
         packers[id].add(row)
     return {id: packer.finish() for id, packer in packers.items()}
+
+
+def _answer(row: Mapping[str, Any], outcome: Mapping[str, Any]) -> str | None:
+    """What was read as the answer; of a text that was weighed whole, its log-likelihood."""
+    if row.get("logprobs") and not row.get("choices"):
+        return f"{row['logprobs'][0]:.2f}"
+    return outcome.get("answer")

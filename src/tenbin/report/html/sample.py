@@ -22,6 +22,8 @@ def state_of(value: float | None, detail: Mapping[str, Any]) -> str:
     """One letter for what a metric says of a document."""
     if value is None:
         return FAILED
+    if "weight" in detail:
+        return MEASURED
     top = 100.0 if detail.get("unit") == "%" else 1.0
     if value not in (0.0, top):
         return PARTLY if 0 < value < top else MEASURED

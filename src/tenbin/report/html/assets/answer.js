@@ -82,6 +82,13 @@ function readingView(reading, language, reveal) {
   return make("section", { class: "reading" }, make("h4", {}, foreign(reading.filter, null, "span", { class: "mono" })), make("ol", { class: "steps" }, steps));
 }
 
+/** How an answer was read, or how long the text is that was weighed. */
+function readAs(outcome) {
+  if (outcome.weight !== null && outcome.weight !== undefined) return say("over_length", { n: outcome.weight });
+  if (outcome.answer === null || outcome.answer === undefined) return make("span", { class: "none" }, say("nothing_read"));
+  return foreign(outcome.answer);
+}
+
 /** What each metric says. */
 export function outcomesView(sample, states) {
   const rows = (sample.outcomes || []).map((outcome) =>
@@ -91,7 +98,7 @@ export function outcomesView(sample, states) {
       make("th", { scope: "row" }, foreign(outcome.metric, null, "span", { class: "mono" })),
       make("td", {}, make("span", { class: `state state-${states[outcome.metric] ?? "n"}` }, MARKS[states[outcome.metric] ?? "n"])),
       make("td", { class: "number" }, outcome.value === null ? "–" : Number(outcome.value.toFixed(4))),
-      make("td", {}, outcome.answer === null || outcome.answer === undefined ? make("span", { class: "none" }, say("nothing_read")) : foreign(outcome.answer)),
+      make("td", {}, readAs(outcome)),
     ),
   );
   return make(

@@ -184,7 +184,7 @@ export class SamplesView {
         { class: "row-text" },
         make("span", { class: "row-id" }, foreign(index.document[position], null, "span", { class: "mono" }), this.query.get("task") ? null : make("span", { class: "row-task" }, foreign(about.id)), about.language && !this.query.get("language") ? make("span", { class: "row-language" }, about.language) : null),
         foreign(index.question?.[position] ?? "", about.language, "span", { class: "row-question" }),
-        make("span", { class: "row-answer" }, state === "f" ? make("span", { class: "none" }, say("state_failed")) : answer === null || answer === undefined ? make("span", { class: "none" }, say("nothing_read")) : foreign(answer, about.language), state === "r" ? null : [make("span", { class: "arrow", "aria-label": say("gold") }, " → "), foreign(index.target?.[position] ?? "", about.language)]),
+        make("span", { class: "row-answer" }, state === "f" ? make("span", { class: "none" }, say("state_failed")) : answer === null || answer === undefined ? make("span", { class: "none" }, say("nothing_read")) : foreign(answer, about.language), state === "r" || about.kind === "roll" ? null : [make("span", { class: "arrow", "aria-label": say("gold") }, " → "), foreign(index.target?.[position] ?? "", about.language)]),
       ),
     );
   }
@@ -279,7 +279,7 @@ export class SamplesView {
   factPairs(sample) {
     const quoted = (values) => values.map((one, at) => [at ? ", " : "", foreign(JSON.stringify(one))]).flat();
     return [
-      [say("gold"), sample.references?.length ? quoted(sample.references) : foreign(sample.target ?? "–")],
+      sample.logprobs && !sample.choices ? null : [say("gold"), sample.references?.length ? quoted(sample.references) : foreign(sample.target ?? "–")],
       sample.examples?.length ? [say("example_ids"), foreign(sample.examples.join(", "), null, "span", { class: "mono" })] : null,
       sample.stop?.length ? [say("stop_strings"), quoted(sample.stop)] : null,
       sample.group ? [say("belongs_to"), foreign(sample.group, null, "span", { class: "mono" })] : null,
