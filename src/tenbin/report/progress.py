@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 _SECONDS_BETWEEN_LINES = 15.0
+_SECONDS_OF_PACE = 2.0
+"""Answers come in batches: what a shorter time shows is no pace."""
 
 
 def open_progress() -> BarProgress | LineProgress:
@@ -19,7 +21,7 @@ class LineProgress:
 
     def __init__(self) -> None:
         self._total = self._done = 0
-        self._work = self._worked = 0.0
+        self._work = self._worked = self._worked_before = 0.0
         self._started = self._spoken = 0.0
 
     def message(self, text: str) -> None:
@@ -45,12 +47,18 @@ class LineProgress:
         self._worked += work
         now = time.monotonic()
         if self._done == 1:
-            # Loading is over: estimates count from here.
-            self._started = now
+            # Loading is over: estimates count from here, and from what is answered after it.
+            self._started, self._worked_before = now, self._worked
         if now - self._spoken >= _SECONDS_BETWEEN_LINES:
             self._spoken = now
-            left = _seconds_left(now - self._started, self._worked, self._work)
-            self.message(f"{self._done:,} of {self._total:,} answered, about {_clock(left)} left")
+            self.message(f"{self._done:,} of {self._total:,} answered{self._estimate(now)}")
+
+    def _estimate(self, now: float) -> str:
+        """The time left at the pace so far; nothing where there is no pace yet."""
+        elapsed, worked = now - self._started, self._worked - self._worked_before
+        if elapsed < _SECONDS_OF_PACE or worked <= 0:
+            return ""
+        return f", about {_clock(elapsed * (self._work - self._worked) / worked)} left"
 
     def finish(self) -> None:
         """Say how it ended."""
@@ -118,10 +126,6 @@ class BarProgress:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
-
-
-def _seconds_left(elapsed: float, worked: float, work: float) -> float:
-    return elapsed * (work - worked) / worked if worked else 0.0
 
 
 def _size(done: int, total: int | None) -> str:
