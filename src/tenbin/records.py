@@ -14,6 +14,10 @@ from typing import Any, Literal, TypeAlias
 Kind = Literal["choice", "generate", "roll"]
 """How a task asks: score given choices, generate text, or weigh a whole text."""
 
+ThinkingEnd = Literal["none", "closed", "budget", "open"]
+"""How a thought ended: there was none, its model closed it, its budget was spent and it was closed
+for the model, or it was never closed and no answer follows."""
+
 DEFAULT_TEMPLATE = "default"
 """The template name that is left out of ids: `mlogiqa_mcq_ja` is `mlogiqa_mcq_ja-1.0-default`."""
 
@@ -334,6 +338,9 @@ class Text:
     thinking: str = ""
     """What was thought before the answer, without the marks around it."""
     thinking_tokens: int = 0
+    """What the model wrote before its answer, marks included."""
+    thinking_end: ThinkingEnd = "none"
+    """`open`: the answer is empty, and `finish` says what ended the thought."""
     usage: Usage | None = None
 
 
