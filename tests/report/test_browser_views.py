@@ -239,6 +239,15 @@ def test_runs_are_compared(two_runs: list[Path], tmp_path: Path, open_page: Open
     assert (tmp_path / "figures" / "differences.svg").is_file()
 
 
+def test_equal_runs_say_that_nothing_changed(tmp_path: Path, open_page: OpenPage) -> None:
+    write_report(
+        [choice_run(tmp_path / "a", 40), choice_run(tmp_path / "b", 40)], tmp_path / "r.html"
+    )
+    page = open_page(tmp_path / "r.html", "#/compare")
+    assert page.get_by_text("No document that both sides scored changed.").count() == 1
+    assert page.locator("main table").count() == 1
+
+
 def test_runs_that_asked_differently_are_not_compared(tmp_path: Path, open_page: OpenPage) -> None:
     rows = [choice_row("made", at, prompt="anders", parts=[0]) for at in range(40)]
     other = write(tmp_path / "b", result({"made": config("made")}, rows), rows)

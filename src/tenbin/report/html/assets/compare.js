@@ -35,7 +35,7 @@ export function compareView() {
     make("p", {}, say("compare_note")),
     make("ol", { class: "runs" }, RUNS.map((run, at) => make("li", {}, foreign(run.model), " ", make("span", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" }), ` · ${moment(run.facts.date)}`)))),
     compared.error ? make("section", { class: "refused" }, make("p", { class: "caution" }, say("not_comparable")), make("pre", { class: "command" }, compared.error)) : null,
-    ...(compared.comparisons?.length ? [differenceTable(compared).element, foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changeTable(compared).element] : [sideTable().element]),
+    ...(compared.comparisons?.length ? [differenceTable(compared).element, foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changes(compared)] : [sideTable().element]),
   ];
 }
 
@@ -64,8 +64,12 @@ function differing(compared) {
   return lines.length ? [make("ul", { class: "warnings" }, lines.map((line) => make("li", {}, foreign(line))))] : [];
 }
 
-function changeTable(compared) {
+function changes(compared) {
   const rows = compared.comparisons.flatMap((row) => (row.changes || []).map((change) => ({ row, change }))).slice(0, 500);
+  return rows.length ? changeTable(rows).element : make("p", {}, say("nothing_changed"));
+}
+
+function changeTable(rows) {
   const answer = (side) => (side.answer === null ? make("span", { class: "none" }, say("nothing_read")) : foreign(side.answer));
   return new Table(say("what_changed"), [
     { label: say("sample"), value: (one) => one.change.document, show: (one) => make("a", { href: samplesLink(one.row.other.run, one.row.other.id, { doc: one.change.document }) }, foreign(one.change.document, null, "span", { class: "mono" })), plain: (one) => one.change.document },

@@ -81,6 +81,6 @@ function conclusions(task) {
     lines.push(say("honest_line", { honest: score(task.choice.honest.value, unit), interval: span(task.choice.honest.low, task.choice.honest.high, unit), naive: score(task.choice.naive, unit), optimism: bare(task.choice.optimism, unit) }));
   }
   for (const option of task.options) if (option.draws) lines.push(say("draws_line", { name: optionName(option), n: option.draws.length, low: score(option.draws_spread.lowest, unit), high: score(option.draws_spread.highest, unit) }));
-  if (task.variance?.variance > 0) lines.push(say("variance_line", { prompt: percent(task.variance.prompt), examples: percent(task.variance.examples), items: percent(task.variance.items) }));
+  if (task.variance?.variance > 0) lines.push(say("variance_line", { parts: task.variance.varied.map((name) => `${say(`variance_${name}`)} ${percent(task.variance[name])}`).join(say("list_comma")) }));
   return make("ul", { class: "conclusions" }, lines.map((line) => make("li", {}, foreign(line))));
 }
