@@ -31,3 +31,13 @@ def report(scripted_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report([scripted_run], path)
     return path
+
+
+@pytest.fixture(scope="session")
+def sweep_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep over the templates of two tasks, answered by a script."""
+    stored = tmp_path_factory.mktemp("sweep") / "sweep.json"
+    arguments = ["--model", "scripted", "--sample_data", "--no_cache", "--num_fewshot", "1"]
+    tasks = ["--tasks", "jnli-1.3,marc_ja", "--output_path", str(stored)]
+    assert main(["sweep", *arguments, *tasks]) == 0
+    return stored

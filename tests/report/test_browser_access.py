@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tenbin.cli.report import write_report
 from tests.browser import OpenPage
 
 VIEWS = [
@@ -36,6 +37,17 @@ def test_no_serious_fault(report: Path, open_page: OpenPage, view: str, scheme: 
     page = open_page(report, f"#/{view}", color_scheme=scheme, bypass_csp=True)
     page.wait_for_timeout(400)
     assert faults(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_fault_in_a_sweep(
+    sweep_run: Path, tmp_path: Path, open_page: OpenPage, scheme: str
+) -> None:
+    write_report([sweep_run, sweep_run], tmp_path / "r.html")
+    for view in ("templates", "compare"):
+        page = open_page(tmp_path / "r.html", f"#/{view}", color_scheme=scheme, bypass_csp=True)
+        assert page.locator("main table").count() > 0
+        assert faults(page) == []
 
 
 def test_no_serious_fault_on_a_phone(report: Path, open_page: OpenPage) -> None:

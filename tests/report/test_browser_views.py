@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tenbin.api import consistency
-from tenbin.cli import main
+from tenbin.api import consistency, evaluate
+from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli.report import write_report
 from tenbin.results.folder import read_run
 from tests.browser import OpenPage
@@ -182,12 +182,28 @@ def test_languages_are_compared_item_by_item(
     page.wait_for_selector(".row")
 
 
-def test_a_sweep_shows_every_template(tmp_path: Path, open_page: OpenPage) -> None:
-    arguments = ["--model", "scripted", "--sample_data", "--no_cache", "--num_fewshot", "1"]
-    stored = tmp_path / "sweep.json"
-    tasks = ["--tasks", "jnli-1.3,marc_ja", "--output_path", str(stored)]
-    assert main(["sweep", *arguments, *tasks]) == 0
-    write_report([stored], tmp_path / "r.html", charts=str(tmp_path / "figures"))
+def test_items_tell_unreadable_answers(tmp_path: Path, open_page: OpenPage) -> None:
+    def answer(prompt: str) -> str:
+        if prompt.isascii():
+            return "{'answer': 'A'}"
+        return "{'answer': 'B'}" if re.search("[가-힣]", prompt) else "hm"
+
+    evaluate(
+        model=ScriptedBackend(texts=answer),
+        tasks=["mlogiqa_gen_en", "mlogiqa_gen_ja", "mlogiqa_gen_ko"],
+        sample_data=True,
+        no_cache=True,
+        output_path=str(tmp_path / "r.json"),
+    )
+    write_report([tmp_path / "r.json"], tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", "#/languages")
+    row = page.locator("table").filter(has_text="Item").last.locator("tbody tr").first
+    assert row.get_by_role("link").all_inner_texts() == ["A", "?", "B"]
+    assert row.get_by_title("Unreadable").count() == 1
+
+
+def test_a_sweep_shows_every_template(sweep_run: Path, tmp_path: Path, open_page: OpenPage) -> None:
+    write_report([sweep_run], tmp_path / "r.html", charts=str(tmp_path / "figures"))
     page = open_page(tmp_path / "r.html", "#/templates")
     heat = page.locator("table.heat")
     assert heat.locator("tbody tr").count() == 2

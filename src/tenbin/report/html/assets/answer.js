@@ -35,7 +35,7 @@ export function choicesView(sample, language, reveal) {
   return [
     make(
       "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": say("choices") },
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": say("choices") },
       make(
         "table",
         { class: "choices" },
@@ -103,7 +103,7 @@ export function outcomesView(sample, states) {
   );
   return make(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": say("judgement") },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": say("judgement") },
     make("table", { class: "outcomes" }, make("caption", { class: "off-screen" }, say("judgement")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("metric")), make("th", { scope: "col" }, say("state")), make("th", { scope: "col", class: "number" }, say("value")), make("th", { scope: "col" }, say("read_as")))), make("tbody", {}, rows)),
   );
 }

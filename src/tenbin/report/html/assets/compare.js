@@ -49,7 +49,7 @@ function differenceTable(compared) {
     { label: say("before"), number: true, value: (row) => row.value.baseline, show: (row) => score(row.value.baseline, row.unit), plain: (row) => bare(row.value.baseline, row.unit) },
     { label: say("after"), number: true, value: (row) => row.value.other, show: (row) => score(row.value.other, row.unit), plain: (row) => bare(row.value.other, row.unit) },
     { label: say("difference"), number: true, class: "value", value: (row) => row.difference, show: (row) => signed(row.difference, digits(row)), plain: (row) => signed(row.difference, digits(row)) },
-    { label: "", class: "plot", show: (row) => balance(row, widest) },
+    { label: "", spoken: say("drawn"), class: "plot", show: (row) => balance(row, widest) },
     { label: say("interval"), number: true, class: "interval", show: (row) => `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]`, plain: (row) => `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]` },
     { label: say("won_lost"), number: true, value: (row) => row.wins - row.losses, show: (row) => `${row.wins} : ${row.losses}`, plain: (row) => `${row.wins} : ${row.losses}` },
     { label: "p", number: true, value: (row) => row.p_value, show: (row) => probability(row.p_value), plain: (row) => probability(row.p_value) },
@@ -74,7 +74,7 @@ function changeTable(rows) {
   return new Table(say("what_changed"), [
     { label: say("sample"), value: (one) => one.change.document, show: (one) => make("a", { href: samplesLink(one.row.other.run, one.row.other.id, { doc: one.change.document }) }, foreign(one.change.document, null, "span", { class: "mono" })), plain: (one) => one.change.document },
     { label: say("task"), value: (one) => one.row.baseline.id, show: (one) => foreign(one.row.baseline.id), plain: (one) => one.row.baseline.id },
-    { label: "", show: (one) => make("span", { class: `state ${one.change.better ? "state-r" : "state-w"}` }, one.change.better ? say("better") : say("worse")), plain: (one) => (one.change.better ? "+" : "-") },
+    { label: "", spoken: say("direction"), show: (one) => make("span", { class: `state ${one.change.better ? "state-r" : "state-w"}` }, one.change.better ? say("better") : say("worse")), plain: (one) => (one.change.better ? "+" : "-") },
     { label: say("gold"), show: (one) => foreign(one.change.target), plain: (one) => one.change.target },
     { label: say("before"), show: (one) => answer(one.change.baseline), plain: (one) => one.change.baseline.answer ?? "" },
     { label: say("after"), show: (one) => answer(one.change.other), plain: (one) => one.change.other.answer ?? "" },

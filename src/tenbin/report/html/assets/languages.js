@@ -50,7 +50,7 @@ function answerTable(found, reference) {
   return new Table(say("by_language"), [
     { label: say("language"), value: (one) => one.language, show: (one) => foreign(one.language), plain: (one) => one.language },
     { label: say("right_share"), number: true, class: "value", value: (one) => one.row.accuracy?.value, show: (one) => share(one.row.accuracy), plain: (one) => share(one.row.accuracy) },
-    { label: "", class: "plot", show: (one) => whisker({ ...one.row.accuracy, name: "share", unit: "", up: true }) },
+    { label: "", spoken: say("drawn"), class: "plot", show: (one) => whisker({ ...one.row.accuracy, name: "share", unit: "", up: true }) },
     { label: say("interval"), number: true, class: "interval", value: (one) => one.row.accuracy?.low, show: (one) => between(one.row.accuracy), plain: (one) => between(one.row.accuracy) },
     ...gaps,
     { label: say("unreadable"), number: true, value: (one) => one.row.unreadable, show: (one) => count(one.row.unreadable), plain: (one) => one.row.unreadable },
@@ -80,7 +80,7 @@ function matrix(found) {
   };
   return make(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": say("matrix_caption") },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": say("matrix_caption") },
     make("table", { class: "heat" }, make("caption", {}, say("matrix_caption")), make("thead", {}, make("tr", {}, make("td", {}), names.map((name) => make("th", { scope: "col", class: "number" }, foreign(name))))), make("tbody", {}, names.map((name, down) => make("tr", {}, make("th", { scope: "row" }, foreign(name)), names.map((_, across) => cell(down, across)))))),
   );
 }
@@ -104,17 +104,18 @@ function positionTable(found) {
 }
 
 function flipTable(found, id) {
-  const short = (answer) => ({ unreadable: "?", failed: "!" })[answer] ?? answer;
+  const missing = (flip, language) => (flip.failed.includes(language) ? ["!", say("failed")] : ["?", say("unreadable")]);
   const tag = (flip, language) => {
-    const answer = flip.answers[language];
+    const answer = flip.answers[language] ?? null;
+    const [mark, meaning] = answer === null ? missing(flip, language) : [answer, null];
     const cell = RUNS.flatMap((run, r) => run.cells.map((one) => [r, one])).find(([, one]) => one.language === language && one.samples && id.startsWith(one.task.slice(0, one.task.length - language.length - 1)));
-    const text = make("span", { class: answer === flip.gold ? "state-r" : "state-w" }, foreign(short(answer)));
+    const text = make("span", { class: answer === flip.gold ? "state-r" : "state-w", title: meaning }, foreign(mark));
     return cell ? make("a", { class: "bare", href: samplesLink(cell[0], cell[1].id, { text: flip.item.replace(/^row-/, "") }) }, text) : text;
   };
   return new Table(say("flips_caption"), [
     { label: say("item"), value: (flip) => flip.item, show: (flip) => foreign(flip.item, null, "span", { class: "mono" }), plain: (flip) => flip.item },
     { label: say("gold"), value: (flip) => flip.gold, show: (flip) => foreign(flip.gold), plain: (flip) => flip.gold },
-    ...found.languages.map((language) => ({ label: language, show: (flip) => tag(flip, language), plain: (flip) => flip.answers[language] })),
+    ...found.languages.map((language) => ({ label: language, show: (flip) => tag(flip, language), plain: (flip) => flip.answers[language] ?? missing(flip, language)[0] })),
     { label: say("right_in"), number: true, value: (flip) => flip.right, show: (flip) => String(flip.right), plain: (flip) => flip.right },
   ], found.flips.slice(0, 60), { hideCaption: true });
 }

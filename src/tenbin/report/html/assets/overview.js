@@ -77,7 +77,7 @@ function scoreTable() {
     { label: "n", number: true, class: "minor", value: (row) => row.metric.n, show: (row) => count(row.metric.n), plain: (row) => row.metric.n },
     { label: say("metric"), class: "metric", value: (row) => row.metric.name, show: (row) => metricName(row.metric), plain: (row) => row.metric.name },
     { label: say("value"), number: true, class: "value", value: (row) => (row.metric.unit ? row.metric.value / 100 : row.metric.value), show: (row) => score(row.metric.value, row.metric.unit), plain: (row) => bareFour(row.metric.value, row.metric.unit) },
-    { label: "", class: "plot", show: (row) => whisker(row.metric, row.cell.samples?.chance ?? null) },
+    { label: "", spoken: say("drawn"), class: "plot", show: (row) => whisker(row.metric, row.cell.samples?.chance ?? null) },
     { label: say("interval"), number: true, class: "interval minor", value: (row) => (row.metric.low === null ? null : (row.metric.high - row.metric.low) / (row.metric.unit ? 100 : 1)), show: (row) => span(row.metric.low, row.metric.high, row.metric.unit), plain: (row) => span(row.metric.low, row.metric.high, row.metric.unit) },
     { label: say("failed"), number: true, value: (row) => row.metric.failed, show: (row) => make("span", { class: row.metric.failed ? "some" : "none" }, count(row.metric.failed)), plain: (row) => row.metric.failed },
   ].filter(Boolean);
@@ -114,7 +114,7 @@ function groupTable() {
       { label: "n", number: true, class: "minor", value: (row) => row.metric.n, show: (row) => count(row.metric.n), plain: (row) => row.metric.n },
       { label: say("metric"), class: "metric", value: (row) => row.metric.name, show: (row) => metricName(row.metric), plain: (row) => row.metric.name },
       { label: say("value"), number: true, class: "value", value: (row) => row.metric.value, show: (row) => score(row.metric.value, row.metric.unit), plain: (row) => bareFour(row.metric.value, row.metric.unit) },
-      { label: "", class: "plot", show: (row) => whisker(row.metric) },
+      { label: "", spoken: say("drawn"), class: "plot", show: (row) => whisker(row.metric) },
       { label: say("interval"), number: true, class: "interval minor", value: (row) => row.metric.low, show: (row) => span(row.metric.low, row.metric.high, row.metric.unit), plain: (row) => span(row.metric.low, row.metric.high, row.metric.unit) },
       { label: say("mean_of_tasks"), number: true, value: (row) => row.metric.unweighted, show: (row) => bare(row.metric.unweighted, row.metric.unit), plain: (row) => bare(row.metric.unweighted, row.metric.unit) },
     ].filter(Boolean),

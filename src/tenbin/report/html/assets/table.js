@@ -4,7 +4,7 @@ import { copyButton, foreign, make, say } from "./elements.js";
 
 /**
  * columns: {name, label, value(row) for sorting, show(row) → node or text, plain(row) for copies,
- * number: right-aligned}; a column without `plain` is left out of copies.
+ * number: right-aligned, spoken: what a column without a label is called}; a column without `plain` is left out of copies.
  */
 export class Table {
   constructor(caption, columns, rows, options = {}) {
@@ -19,7 +19,7 @@ export class Table {
       { class: "table-block" },
       make(
         "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+        { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
         make("table", { class: options.class }, make("caption", { class: options.hideCaption ? "off-screen" : null }, caption), make("thead", {}, this.head), this.body),
       ),
       options.copies === false ? null : this.copies(),
@@ -32,7 +32,7 @@ export class Table {
     this.head.replaceChildren(
       ...this.columns.map((column) => {
         const classes = [column.number ? "number" : "", column.class || ""].join(" ");
-        if (!column.value) return make("th", { scope: "col", class: classes }, column.label);
+        if (!column.value) return make("th", { scope: "col", class: classes }, column.label || make("span", { class: "off-screen" }, column.spoken));
         const sorted = this.sorting?.column === column ? this.sorting.down : null;
         return make(
           "th",

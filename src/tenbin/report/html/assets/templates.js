@@ -50,7 +50,7 @@ function heatTable(sweep) {
   });
   return make(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": say("heat_caption") },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": say("heat_caption") },
     make("table", { class: "heat" }, make("caption", {}, say("heat_caption")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("task")), names.map((name) => make("th", { scope: "col", class: "number" }, foreign(name))), make("th", { scope: "col", class: "number" }, say("spread")))), make("tbody", {}, rows)),
     make("p", { class: "note" }, say("heat_note")),
   );
@@ -63,7 +63,7 @@ function taskPart(task, run) {
     { label: say("template"), value: (row) => optionName(row.option), show: (row) => make("span", {}, make("a", { href: samplesLink(run, row.option.ids[0]) }, foreign(optionName(row.option))), row.at === task.choice?.option ? make("span", { class: "badge" }, say("taken")) : null), plain: (row) => optionName(row.option) },
     { label: say("shots"), number: true, value: (row) => row.option.shots, show: (row) => String(row.option.shots), plain: (row) => row.option.shots },
     { label: say("value"), number: true, class: "value", value: (row) => row.option.value, show: (row) => score(row.option.value, task.unit), plain: (row) => bare(row.option.value, task.unit) },
-    { label: "", class: "plot", show: (row) => whisker(row.metric) },
+    { label: "", spoken: say("drawn"), class: "plot", show: (row) => whisker(row.metric) },
     { label: say("interval"), number: true, class: "interval", value: (row) => row.option.low, show: (row) => span(row.option.low, row.option.high, task.unit), plain: (row) => span(row.option.low, row.option.high, task.unit) },
     { label: say("best_ahead"), number: true, value: (row) => (row.entry ? Math.abs(row.entry.difference) : null), show: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)), plain: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)) },
     { label: say("p_holm"), number: true, value: (row) => row.entry?.p_holm ?? null, show: (row) => (row.entry ? probability(row.entry.p_holm) : ""), plain: (row) => (row.entry ? probability(row.entry.p_holm) : "") },
