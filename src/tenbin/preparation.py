@@ -23,7 +23,7 @@ from tenbin.errors import ConfigError
 from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.planning.plan import content_key
-from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT
+from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Chat
 from tenbin.prompts.building import Measure, PromptSettings, build_prompts
 from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task
 from tenbin.sweeping import all_templates, check_sweep, swept_cells, swept_templates
@@ -277,9 +277,13 @@ def load_data(
 
 
 def prompts_of(
-    setup: CellSetup, data: Data, settings: PromptSettings, tokenizer: Measure | None
+    setup: CellSetup,
+    data: Data,
+    settings: PromptSettings,
+    tokenizer: Measure | None,
+    chat: Chat | None = None,
 ) -> list[Prompt]:
-    """The prompts of one cell."""
+    """The prompts of one cell; conversations are formatted by `chat`, or by the tokenizer."""
     scored, pool = data.for_cell(setup)
     documents: Sequence[Document] = scored.documents
     limit = setup.limit
@@ -294,6 +298,7 @@ def prompts_of(
         limit,
         settings,
         tokenizer,
+        chat,
     )
 
 

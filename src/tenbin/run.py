@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from tenbin.asking import Answers, Listener, ask
-from tenbin.backends.base import Backend, BackendSettings
+from tenbin.backends.base import Backend, BackendSettings, chat_format_of
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.journal.store import Journal
@@ -151,9 +151,11 @@ def backend_settings(
 
 def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: Backend) -> Plan:
     settings = prompt_settings(config)
+    format = chat_format_of(backend)
+    chat = format.chat if format is not None else None
     plan = Plan()
     for setup in setups:
-        prompts = prompts_of(setup, data, settings, backend.tokenizer)
+        prompts = prompts_of(setup, data, settings, backend.tokenizer, chat)
         unconditional = any(
             find_metric(use.metric).needs_unconditional for use in setup.task.metrics
         )
@@ -162,7 +164,8 @@ def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: B
 
 
 def _model_name(config: RunConfig) -> str:
-    return str(config.model_args.get("pretrained", config.model))
+    named = config.model_args.get("pretrained") or config.model_args.get("model")
+    return str(named or config.model)
 
 
 def _ask(

@@ -75,6 +75,15 @@ class Tokenizer(Protocol):
         ...
 
 
+@runtime_checkable
+class ChatFormat(Protocol):
+    """What is needed to put a conversation to a model."""
+
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """The text of a conversation, ending where the assistant's next turn begins."""
+        ...
+
+
 class TokenReader(Protocol):
     """A model's tokenizer as diagnosis sees it: every token, and no weights."""
 
@@ -124,3 +133,13 @@ class Backend(Protocol):
     def close(self) -> None:
         """Free what the model holds."""
         ...
+
+
+def chat_format_of(backend: Backend) -> ChatFormat | None:
+    """How a backend takes conversations; None where it takes none.
+
+    A server formats them itself, and its backend says so by a member `chat_format`. Elsewhere the
+    tokenizer does.
+    """
+    found: ChatFormat | None = getattr(backend, "chat_format", backend.tokenizer)
+    return found

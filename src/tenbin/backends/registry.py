@@ -36,6 +36,8 @@ BACKENDS = {
     "hf-causal": _HF,
     "hf-auto": _HF,
     "scripted": Entry("tenbin.backends.scripted", "open_scripted"),
+    "openai": Entry("tenbin.backends.openai.backend", "open_completions", "hf"),
+    "openai-chat": Entry("tenbin.backends.openai.backend", "open_chat", "hf"),
 }
 """`hf-causal` and `hf-auto` are lm-eval's older names of `hf`."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from tenbin.errors import ConfigError
-from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, open_assembly
+from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, Chat, open_assembly
 from tenbin.prompts.fewshot import open_draw
 from tenbin.prompts.wording import Worded, whole_text, word
 from tenbin.records import Cell, Document, Prompt, Task
@@ -90,6 +90,7 @@ def build_prompts(
     limit: float | None,
     settings: PromptSettings,
     tokenizer: Measure | None,
+    chat: Chat | None = None,
 ) -> list[Prompt]:
     """The prompts of a cell, in the order they are asked.
 
@@ -100,13 +101,18 @@ def build_prompts(
         pool: Where examples come from; may be empty without shots.
         limit: How many documents: a number, or a fraction below 1.
         settings: The user's choices.
-        tokenizer: Measures windows and formats chats; None leaves every prompt whole.
+        tokenizer: Measures windows; None leaves every prompt whole.
+        chat: Formats conversations; None: the tokenizer does.
     """
     if task.kind == "roll":
         return _whole_texts(task, cell, documents, limit, settings)
-    if settings.apply_chat_template and tokenizer is None:
+    if chat is None and tokenizer is not None:
+        chat = tokenizer.chat
+    if settings.apply_chat_template and chat is None:
         raise ConfigError(
-            "--apply_chat_template needs the model's tokenizer", "name one with --tokenizer"
+            "--apply_chat_template needs the model's tokenizer",
+            "name one with --tokenizer in a preview, with --model_args tokenizer=PATH for a server;"
+            " --model openai-chat leaves the format to the server",
         )
     template = task.templates[cell.template]
     assembly = open_assembly(
@@ -114,7 +120,7 @@ def build_prompts(
         template,
         settings.system_instruction,
         settings.system_prompt,
-        tokenizer.chat if settings.apply_chat_template and tokenizer is not None else None,
+        chat if settings.apply_chat_template else None,
         settings.fewshot_as_multiturn,
     )
     draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.running_draw)

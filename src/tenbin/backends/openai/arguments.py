@@ -1,0 +1,213 @@
+"""What `--model_args` may say to the server backends, checked before anything is asked.
+
+Knows names, types and contradictions; knows no server. The key is never among them: it comes from
+the environment.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+from tenbin.errors import ConfigError
+
+When = Literal["auto", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerArguments:
+    """The model arguments of one run, coerced to their types."""
+
+    base_url: str
+    """Where the protocol begins: `http://127.0.0.1:8000/v1`."""
+    model: str | None = None
+    """The model's name at the server; None where the server has one only."""
+    tokenizer: str | None = None
+    """Folder or hub id of the model's tokenizer: prompts then travel as tokens."""
+    max_length: int | None = None
+    """Tokens that the model takes; None: what the server or the tokenizer says."""
+    concurrency: int = 32
+    """The most calls at a time; how many there are follows what the server bears."""
+    timeout: float = 300.0
+    """Seconds a call may take as a whole."""
+    retries: int = 5
+    """Further tries of a call that failed for a passing reason."""
+    give_up: int = 20
+    """Documents that may fail one after the other before the run is stopped."""
+    api_key_env: str | None = None
+    """The environment's name for the key; None: OPENAI_API_KEY, where it is set."""
+    logprobs: When = "auto"
+    """Whether log-probabilities are asked for where the server offers them."""
+    choices: Literal["likelihoods", "letters"] = "likelihoods"
+    """How `openai` answers choice tasks; a chat always names letters."""
+    choice_tokens: int = 16
+    """Tokens for naming a choice; a model that thinks first needs more."""
+    instruction: str | None = None
+    """What asks for a letter, instead of our own words."""
+    stops: int = 4
+    """Stop strings that the server takes; further ones are cut here."""
+    limit_field: str = "max_tokens"
+    """What the server calls the limit: `max_tokens` or `max_completion_tokens`."""
+    price_input: float | None = None
+    """Price of a million tokens of prompt."""
+    price_output: float | None = None
+    price_cached: float | None = None
+    """The same for those that the server had in its cache."""
+    prices: str | None = None
+    """A YAML file: model → input, output, cached."""
+    currency: str | None = None
+
+
+def _whole(value: object) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        raise ValueError("not a whole number") from None
+    if number < 1:
+        raise ValueError("not above zero")
+    return number
+
+
+def _count(value: object) -> int:
+    return 0 if str(value) == "0" else _whole(value)
+
+
+def _real(value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise ValueError("not a number of 0 or more")
+    return number
+
+
+def _seconds(value: object) -> float:
+    if (number := _real(value)) == 0:
+        raise ValueError("not above zero")
+    return number
+
+
+def _word(value: object) -> str:
+    if not str(value).strip():
+        raise ValueError("empty")
+    return str(value)
+
+
+def _address(value: object) -> str:
+    address = _word(value).rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("not an address such as http://127.0.0.1:8000/v1")
+    return address
+
+
+def _one_of(*allowed: str) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if str(value) not in allowed:
+            raise ValueError(f"none of {', '.join(allowed)}")
+        return str(value)
+
+    return check
+
+
+_COERCE: Mapping[str, Callable[[object], Any]] = {
+    "base_url": _address,
+    "max_length": _whole,
+    "concurrency": _whole,
+    "timeout": _seconds,
+    "retries": _count,
+    "give_up": _whole,
+    "logprobs": _one_of("auto", "never"),
+    "choices": _one_of("likelihoods", "letters"),
+    "choice_tokens": _whole,
+    "stops": _count,
+    "limit_field": _one_of("max_tokens", "max_completion_tokens"),
+    "price_input": _real,
+    "price_output": _real,
+    "price_cached": _real,
+}
+NAMES = tuple(field.name for field in fields(ServerArguments))
+_SECRETS = ("api_key", "key", "token", "password", "authorization")
+
+
+def read_arguments(given: Mapping[str, Any], is_chat: bool) -> ServerArguments:
+    """Check the model arguments.
+
+    Raises:
+        ConfigError: A name is unknown, a value has the wrong type, or two contradict each other.
+    """
+    for name in given:
+        if str(name).lower() in _SECRETS:
+            # Without the value: it would stand in a terminal's history of errors.
+            raise ConfigError(
+                f"model argument {name}: keys are never written on the command line",
+                "put it into OPENAI_API_KEY, or name another variable with api_key_env=NAME",
+            )
+    values = {name: _coerced(name, value) for name, value in given.items() if value is not None}
+    if "base_url" not in values:
+        raise ConfigError(
+            "the server's address is not known",
+            "add --model_args base_url=http://127.0.0.1:8000/v1,model=NAME",
+        )
+    arguments = ServerArguments(**values)
+    _refuse_secrets_in(arguments.base_url)
+    _refuse_contradictions(arguments, is_chat)
+    return arguments
+
+
+def _coerced(name: str, value: object) -> Any:
+    if name not in NAMES:
+        close = difflib.get_close_matches(name, NAMES, n=1)
+        guess = f"did you mean {close[0]!r}? " if close else ""
+        raise ConfigError(
+            f"unknown model argument {name!r}",
+            f"{guess}openai and openai-chat know: {', '.join(sorted(NAMES))}",
+        )
+    try:
+        return _COERCE.get(name, _word)(value)
+    except ValueError as error:
+        shown = "" if name == "base_url" and "@" in str(value) else f"={value!r}"
+        raise ConfigError(f"model argument {name}{shown} is {error}") from None
+
+
+def _refuse_secrets_in(address: str) -> None:
+    parts = urlsplit(address)
+    if parts.username is not None or parts.password is not None:
+        raise ConfigError(
+            "model argument base_url holds a user name or a password, and results record it",
+            "leave it out, and put the key into OPENAI_API_KEY",
+        )
+    if parts.query or parts.fragment:
+        raise ConfigError("model argument base_url ends in ?… or #…", "give the address without it")
+
+
+def _refuse_contradictions(arguments: ServerArguments, is_chat: bool) -> None:
+    single = [arguments.price_input, arguments.price_output, arguments.price_cached]
+    if arguments.prices is not None and any(price is not None for price in single):
+        raise ConfigError(
+            "prices names a file, and price_input, price_output or price_cached is given too",
+            "give one of them",
+        )
+    if (arguments.price_input is None) != (arguments.price_output is None):
+        raise ConfigError(
+            "a cost needs both price_input and price_output",
+            "0 stands for tokens that cost nothing",
+        )
+    if arguments.price_cached is not None and arguments.price_input is None:
+        raise ConfigError("price_cached alone gives no cost", "add price_input and price_output")
+    if is_chat and arguments.choices != "likelihoods":
+        raise ConfigError(
+            "choices=letters says nothing to openai-chat, which always names letters",
+            "leave it out",
+        )
+
+
+def written_arguments(arguments: ServerArguments) -> dict[str, Any]:
+    """What of the arguments an answer depends on, apart from address and model."""
+    names = ("logprobs", "choices", "choice_tokens", "instruction", "stops", "limit_field")
+    return {name: cast(Any, getattr(arguments, name)) for name in names}

@@ -1,0 +1,194 @@
+"""The server backends: `openai` asks completions, `openai-chat` asks chats.
+
+Joins the parts of this folder. Opening asks the server once what it has; documents are asked by
+`run`, many at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tenbin.backends.base import Backend, BackendSettings, ChatFormat, Encoding, Tokenizer
+from tenbin.backends.openai.arguments import read_arguments, written_arguments
+from tenbin.backends.openai.conversation import ConversationFormat
+from tenbin.backends.openai.fingerprint import fingerprint_of
+from tenbin.backends.openai.generation import write
+from tenbin.backends.openai.identity import Identity, identify
+from tenbin.backends.openai.pump import pumped
+from tenbin.backends.openai.secret import read_secret
+from tenbin.backends.openai.session import Server, Session, open_session
+from tenbin.backends.openai.transport import Traffic
+from tenbin.records import Failure, Generate, Request, Response
+
+if TYPE_CHECKING:
+    from tenbin.backends.hf.tokenizer import HfTokenizer
+
+VERSION = "1"
+"""Raise it when answers change for the same server and request."""
+
+
+class ServerBackend:
+    """A model behind a server."""
+
+    def __init__(
+        self,
+        server: Server,
+        identity: Identity,
+        tokenizer: HfTokenizer | None = None,
+        encoding: Encoding = "joint",
+        notify: Callable[[str], None] | None = None,
+    ) -> None:
+        """Prepare a backend; `open_completions` and `open_chat` are the usual ways in.
+
+        Args:
+            server: Which server is asked, and how.
+            identity: What it says of itself.
+            tokenizer: The model's, where the user named it.
+            encoding: How prompt and answer meet, where the tokenizer decides it.
+            notify: Told what is found out about the server.
+        """
+        self._server = server
+        self._identity = identity
+        self._tokenizer = tokenizer
+        self._encoding = encoding
+        self._notify = notify
+        self._traffic = Traffic()
+        self.fingerprint = fingerprint_of(self._depends_on())
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The model's tokenizer, where `tokenizer=` names it."""
+        if self._tokenizer is None or not self._server.is_chat:
+            return self._tokenizer
+        from tenbin.backends.openai.measuring import ConversationTokenizer
+
+        return ConversationTokenizer(self._tokenizer)
+
+    @property
+    def chat_format(self) -> ChatFormat | None:
+        """A chat server formats conversations itself; for completions the tokenizer does."""
+        return ConversationFormat() if self._server.is_chat else self._tokenizer
+
+    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        """Answer every request exactly once, in any order, each as soon as it is known."""
+        yield from pumped(
+            requests,
+            partial(open_session, self._server, self._traffic),
+            self._answer,
+            2 * self._server.arguments.concurrency,
+        )
+
+    def waits(self, seconds: float) -> None:
+        """Begin with another wait between tries than half a second."""
+        self._server = replace(self._server, first_wait=seconds)
+
+    def close(self) -> None:
+        """Nothing is held between runs."""
+
+    async def _answer(self, session: Session, request: Request) -> tuple[str, Response]:
+        response: Response
+        if isinstance(request, Generate):
+            response = await self._write(session, request)
+        else:
+            response = Failure("unsupported", "this backend writes texts only")
+        session.note(response)
+        return request.key, response
+
+    async def _write(self, session: Session, request: Generate) -> Response:
+        if self._tokenizer is None or self._server.is_chat:
+            return await write(session, request)
+        from tenbin.backends.hf.encoding import encode_prompts
+
+        encoded = next(iter(encode_prompts(self._tokenizer, [request])))
+        if isinstance(encoded, Failure):
+            return encoded
+        return await write(session, request, encoded.ids, encoded.truncated)
+
+    def _depends_on(self) -> dict[str, Any]:
+        """What answers depend on besides the request, as far as it can be known."""
+        arguments, tokenizer = self._server.arguments, self._tokenizer
+        return {
+            "engine": VERSION,
+            "base_url": arguments.base_url,
+            "model": self._server.model,
+            "chat": self._server.is_chat,
+            "said": dict(self._identity.facts),
+            "software": self._identity.software,
+            "settings": written_arguments(arguments),
+            "tokenizer": _digest(tokenizer),
+            "encoding": self._encoding if tokenizer is not None else None,
+            "max_length": tokenizer.max_length if tokenizer is not None else None,
+        }
+
+    def describe(self) -> Mapping[str, Any]:
+        """What results record: the server, what it says of its model, and how it was asked."""
+        arguments, said = self._server.arguments, self._identity
+        described = {
+            "engine": {
+                "name": "openai-chat" if self._server.is_chat else "openai",
+                "mode": "chat" if self._server.is_chat else "completions",
+                "version": VERSION,
+                "software": said.software,
+            },
+            "model": self._server.model,
+            "base_url": arguments.base_url,
+            "server_says": dict(said.facts),
+            "note": "a server can change behind its name: these are its own words, not a checksum",
+            "max_length": arguments.max_length or said.window,
+            "tokenizer": arguments.tokenizer,
+            "encoding": self._encoding if self._tokenizer is not None else None,
+            "settings": written_arguments(arguments),
+            "traffic": asdict(self._traffic),
+        }
+        if said.dialect == "llama.cpp":
+            kind = said.facts.get("quantisation")
+            described["gguf"] = f"{said.facts.get('file', 'a GGUF file')}, run by llama.cpp" + (
+                f" as {kind}" if kind else ""
+            )
+        return described
+
+
+def _digest(tokenizer: HfTokenizer | None) -> str | None:
+    if tokenizer is None:
+        return None
+    from tenbin.backends.hf.fingerprint import tokenizer_digest
+
+    return f"{tokenizer_digest(tokenizer.inner)} {tokenizer.add_bos}"
+
+
+def open_completions(settings: BackendSettings) -> Backend:
+    """`openai`: a server's completions.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The server or the tokenizer is not there.
+    """
+    return _open(settings, is_chat=False)
+
+
+def open_chat(settings: BackendSettings) -> Backend:
+    """`openai-chat`: a server's chats.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The server or the tokenizer is not there.
+    """
+    return _open(settings, is_chat=True)
+
+
+def _open(settings: BackendSettings, is_chat: bool) -> ServerBackend:
+    arguments = read_arguments(settings.model_args, is_chat)
+    secret = read_secret(arguments.api_key_env)
+    identity = identify(arguments, secret)
+    tokenizer = None
+    if arguments.tokenizer is not None:
+        from tenbin.backends.openai.measuring import open_named_tokenizer
+
+        tokenizer = open_named_tokenizer(arguments, settings, identity.window)
+    if settings.notify is not None and (settings.device or settings.dtype):
+        settings.notify("--device and --dtype change nothing here: the server has the model")
+    server = Server(arguments, secret, identity.model, identity.dialect, is_chat)
+    return ServerBackend(server, identity, tokenizer, settings.encoding, settings.notify)

@@ -1,0 +1,50 @@
+"""What a server counted for its answers: tokens read, written, cached, thought.
+
+Knows bodies of answers. What a server does not count is None, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tenbin.backends.openai.transport import Reply
+from tenbin.records import Usage
+
+
+def usage_of(reply: Reply) -> Usage | None:
+    """What one answer took; None where the server does not say."""
+    counted = reply.body.get("usage")
+    if not isinstance(counted, Mapping):
+        return None
+    read, written = _number(counted, "prompt_tokens"), _number(counted, "completion_tokens")
+    if read is None:
+        return None
+    cached = _number(counted.get("prompt_tokens_details"), "cached_tokens")
+    return Usage(read, written or 0, cached or 0, reply.calls)
+
+
+def thinking_tokens_of(reply: Reply) -> int | None:
+    """Tokens of thought among those written; None where the server does not say."""
+    counted = reply.body.get("usage")
+    details = counted.get("completion_tokens_details") if isinstance(counted, Mapping) else None
+    return _number(details, "reasoning_tokens")
+
+
+def joined(parts: Iterable[Usage | None]) -> Usage | None:
+    """What several calls took together; None where one of them was not counted."""
+    known = list(parts)
+    if not known or any(part is None for part in known):
+        return None
+    return Usage(
+        sum(part.prompt_tokens for part in known if part),
+        sum(part.completion_tokens for part in known if part),
+        sum(part.cached_tokens for part in known if part),
+        sum(part.calls for part in known if part),
+    )
+
+
+def _number(values: Any, name: str) -> int | None:
+    found = values.get(name) if isinstance(values, Mapping) else None
+    is_count = isinstance(found, int) and not isinstance(found, bool) and found >= 0
+    return found if is_count else None

@@ -1,0 +1,172 @@
+"""Which model a server has, as far as it says: asked once, before any document.
+
+A server may change behind its name; what it says of its model is all that can be known. Knows
+no request. Answers go into the fingerprint and the results, the key taken out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from tenbin.backends.openai.arguments import ServerArguments
+from tenbin.backends.openai.dialect import Dialect, dialect_of
+from tenbin.backends.openai.secret import Secret
+from tenbin.backends.openai.verdict import judge_refusal
+from tenbin.errors import BackendError, ConfigError
+
+_TRIES = 3
+_SECONDS = 20.0
+_KEPT = ("id", "root", "parent", "owned_by", "max_model_len", "meta")
+"""What is said of a model. Not `created`: vLLM and llama.cpp give the time of asking there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a server says of itself and of its model."""
+
+    model: str
+    dialect: Dialect
+    window: int | None = None
+    """Tokens that the model takes, where the server says so."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What it says of the model."""
+    software: str | None = None
+    """The program behind the address, and its version where it is told."""
+
+
+def identify(arguments: ServerArguments, secret: Secret) -> Identity:
+    """Ask a server what it has.
+
+    Raises:
+        BackendError: It does not answer, or refuses the key.
+        ConfigError: It has no such model, or several and none was named.
+    """
+    import httpx
+
+    with httpx.Client(timeout=min(_SECONDS, arguments.timeout), headers=secret.headers()) as client:
+        response = _get(client, f"{arguments.base_url}/models", secret)
+        if response.status_code in (401, 403):
+            verdict = judge_refusal(response.status_code, secret.scrubbed(response.text))
+            raise BackendError(f"{arguments.base_url}/models: {verdict.message}", verdict.hint)
+        listed = _listed(response)
+        dialect = dialect_of(response.headers.get("server", ""), _owner(listed))
+        name = _chosen(arguments, listed, dialect)
+        said = next((one for one in listed if one.get("id") == name), None)
+        if said is None and len(listed) == 1 and dialect == "llama.cpp":
+            said = listed[0]  # It has one model and answers under any name.
+        facts = {key: said[key] for key in _KEPT if said and said.get(key) is not None}
+        if said and dialect == "plain" and said.get("created"):
+            facts["created"] = said["created"]
+        root = arguments.base_url.removesuffix("/v1")
+        if dialect == "llama.cpp":
+            facts |= _llama_facts(_read(client, f"{root}/props", secret))
+        software = _software(client, root, dialect, facts, secret)
+    cleaned = _scrubbed(facts, secret)
+    return Identity(name, dialect, _window(facts), cleaned, software)
+
+
+def _get(client: Any, address: str, secret: Secret) -> Any:
+    import httpx
+
+    for attempt in range(1, _TRIES + 1):
+        try:
+            response = client.get(address)
+        except httpx.HTTPError as error:
+            if attempt == _TRIES:
+                reason = secret.scrubbed(str(error)) or type(error).__name__
+                raise BackendError(
+                    f"no server answers at {address}: {reason}",
+                    "start it, or check base_url; a server that is loading its model needs a while",
+                ) from None
+        else:
+            if response.status_code < 500 or attempt == _TRIES:
+                return response
+        time.sleep(0.5 * attempt)
+    raise AssertionError("the loop above returns or raises")
+
+
+def _listed(response: Any) -> list[Mapping[str, Any]]:
+    """The models that a server lists; none where it does not list any."""
+    try:
+        found = response.json().get("data") if response.status_code == 200 else None
+    except (ValueError, AttributeError):
+        return []
+    return [one for one in found or () if isinstance(one, Mapping) and one.get("id")]
+
+
+def _owner(listed: list[Mapping[str, Any]]) -> str:
+    return str(listed[0].get("owned_by", "")) if listed else ""
+
+
+def _chosen(arguments: ServerArguments, listed: list[Mapping[str, Any]], dialect: Dialect) -> str:
+    names = [str(one["id"]) for one in listed]
+    if arguments.model is None:
+        if len(names) == 1:
+            return names[0]
+        known = f"it has: {', '.join(names[:8])}" if names else "it lists none"
+        raise ConfigError("the server's model is not named", f"add model=NAME; {known}")
+    if dialect in ("vllm", "sglang") and arguments.model not in names:
+        close = get_close_matches(arguments.model, names, n=1)
+        guess = f"did you mean {close[0]!r}? " if close else ""
+        raise ConfigError(
+            f"the server has no model {arguments.model!r}", f"{guess}it has: {', '.join(names[:8])}"
+        )
+    return arguments.model
+
+
+def _read(client: Any, address: str, secret: Secret) -> Mapping[str, Any]:
+    """A page beside the protocol; empty where the server has none."""
+    import httpx
+
+    try:
+        body = client.get(address).json()
+    except (httpx.HTTPError, ValueError):
+        return {}
+    return body if isinstance(body, Mapping) else {}
+
+
+def _llama_facts(properties: Mapping[str, Any]) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    if path := properties.get("model_path"):
+        # The name, not the place: results are passed on.
+        facts["file"] = str(path).replace("\\", "/").rsplit("/", 1)[-1]
+    if kind := properties.get("model_ftype"):
+        facts["quantisation"] = kind
+    if template := properties.get("chat_template"):
+        facts["chat_template"] = hashlib.sha256(str(template).encode()).hexdigest()[:16]
+    if build := properties.get("build_info"):
+        facts["build"] = build
+    return facts
+
+
+def _software(
+    client: Any, root: str, dialect: Dialect, facts: Mapping[str, Any], secret: Secret
+) -> str | None:
+    if dialect == "llama.cpp":
+        return f"llama.cpp {facts['build']}" if facts.get("build") else "llama.cpp"
+    if dialect == "vllm":
+        version = _read(client, f"{root}/version", secret).get("version")
+        return f"vLLM {version}" if version else "vLLM"
+    return "SGLang" if dialect == "sglang" else None
+
+
+def _window(facts: Mapping[str, Any]) -> int | None:
+    meta = facts.get("meta")
+    for found in (
+        facts.get("max_model_len"),
+        meta.get("n_ctx") if isinstance(meta, Mapping) else None,
+    ):
+        if isinstance(found, int) and found > 0:
+            return found
+    return None
+
+
+def _scrubbed(facts: Any, secret: Secret) -> Any:
+    if isinstance(facts, Mapping):
+        return {str(name): _scrubbed(value, secret) for name, value in facts.items()}
+    return secret.scrubbed(facts) if isinstance(facts, str) else facts

@@ -1,0 +1,65 @@
+"""The key: read from the environment, sent to one address, and taken out of every other text.
+
+Knows nothing of requests.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tenbin.errors import ConfigError
+
+USUAL_VARIABLE = "OPENAI_API_KEY"
+_LONG_ENOUGH = 12
+"""Characters from which a key cannot stand in an answer by chance; `EMPTY` can."""
+
+
+class Secret:
+    """A key that no text shows, its own representation included."""
+
+    __slots__ = ("_key", "variable")
+
+    def __init__(self, key: str = "", variable: str = USUAL_VARIABLE) -> None:
+        self._key = key
+        self.variable = variable
+
+    def __repr__(self) -> str:
+        return f"Secret({self.variable}, {'set' if self._key else 'not set'})"
+
+    def __bool__(self) -> bool:
+        return bool(self._key)
+
+    def headers(self) -> dict[str, str]:
+        """What is sent along with a call."""
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
+
+    def scrubbed(self, text: str) -> str:
+        """A message without the key, which some servers repeat in their errors."""
+        return text.replace(self._key, "[key]") if self._key else text
+
+    def scrubbed_answer(self, text: str) -> str:
+        """A server's answer without the key; a short one may be a word of the answer."""
+        return self.scrubbed(text) if len(self._key) >= _LONG_ENOUGH else text
+
+
+def read_secret(variable: str | None) -> Secret:
+    """The key of the environment, or none.
+
+    Args:
+        variable: Its name there; None: OPENAI_API_KEY, which need not be set.
+
+    Raises:
+        ConfigError: The named variable is not set, or what it holds can be no key.
+    """
+    name = variable or USUAL_VARIABLE
+    key = os.environ.get(name, "").strip()
+    if variable is not None and not key:
+        raise ConfigError(
+            f"api_key_env={variable}: the environment has no such variable",
+            f"export {variable}=…, or leave api_key_env out",
+        )
+    if not key.isascii() or any(mark.isspace() or not mark.isprintable() for mark in key):
+        raise ConfigError(
+            f"{name} holds spaces or characters that no key has", "set it to the key alone"
+        )
+    return Secret(key, name)

@@ -1,0 +1,93 @@
+"""What all requests of one run share: the connection, the server's ways, the tokenizer.
+
+Opened inside the event loop, closed with it. Knows no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from tenbin.backends.openai.arguments import ServerArguments
+from tenbin.backends.openai.dialect import Dialect
+from tenbin.backends.openai.limit import AdaptiveLimit
+from tenbin.backends.openai.patience import Patience
+from tenbin.backends.openai.secret import Secret
+from tenbin.backends.openai.transport import Reply, Traffic, Transport
+from tenbin.errors import BackendError
+from tenbin.records import Failure, Response
+
+_COUNTED = frozenset({"server", "timeout", "connection", "malformed", "refused"})
+"""Failures that say something of the server; a prompt that is too long says nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Which server is asked, and how."""
+
+    arguments: ServerArguments
+    secret: Secret
+    model: str
+    dialect: Dialect
+    is_chat: bool
+    first_wait: float = 0.5
+    """Seconds before the first further try."""
+
+
+@dataclass(slots=True)
+class Session:
+    """An open connection to a server."""
+
+    server: Server
+    transport: Transport
+    failed_in_a_row: int = 0
+
+    async def ask(self, body: dict[str, object]) -> Reply | Failure:
+        """One call for text: completions, or a chat."""
+        path = "/chat/completions" if self.server.is_chat else "/completions"
+        return await self.transport.post(path, {"model": self.server.model, **body})
+
+    def note(self, response: Response) -> None:
+        """Stop a run whose documents all fail, instead of failing them one by one.
+
+        Raises:
+            BackendError: So many documents failed one after the other.
+        """
+        if not isinstance(response, Failure):
+            self.failed_in_a_row = 0
+        elif response.kind in _COUNTED:
+            self.failed_in_a_row += 1
+            if self.failed_in_a_row >= self.server.arguments.give_up:
+                raise BackendError(
+                    f"{self.failed_in_a_row} requests failed one after the other, the last with:"
+                    f" {response.message}",
+                    "see to the server and run the same command again: every answer so far is kept"
+                    " (give_up=N allows more failures in a row)",
+                )
+
+
+@asynccontextmanager
+async def open_session(server: Server, traffic: Traffic) -> AsyncIterator[Session]:
+    """A session that lasts as long as a run's calls."""
+    import httpx
+
+    arguments = server.arguments
+    async with httpx.AsyncClient(
+        base_url=arguments.base_url,
+        # The whole call has a limit of its own; this one is for a server that is not there.
+        timeout=httpx.Timeout(None, connect=min(30.0, arguments.timeout)),
+        limits=httpx.Limits(
+            max_connections=arguments.concurrency, max_keepalive_connections=arguments.concurrency
+        ),
+        headers={"User-Agent": "tenbin"},
+    ) as client:
+        transport = Transport(
+            client,
+            server.secret,
+            AdaptiveLimit(arguments.concurrency),
+            Patience(arguments.retries, server.first_wait),
+            arguments.timeout,
+            traffic,
+        )
+        yield Session(server, transport)

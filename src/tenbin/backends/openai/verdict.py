@@ -1,0 +1,92 @@
+"""What a server's refusal means: worth another try, this document's own fault, or the run's end.
+
+Knows status codes and the words of error bodies; sends nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+_PASSING = frozenset({408, 409, 425, 429})
+_LASTING_FAULTS = frozenset({501, 505})
+"""Of the server's own faults those that another try meets again."""
+_OVERBURDENED = frozenset({429, 503})
+_REMEDIES: Mapping[int, str] = {
+    401: "export the key as OPENAI_API_KEY, or name its variable with api_key_env=NAME",
+    403: "the key may not use this model: check the account, or another key by api_key_env=NAME",
+    404: "check base_url (it usually ends in /v1), model, and whether the server speaks"
+    " completions (openai) or chats (openai-chat)",
+    405: "check base_url: it usually ends in /v1",
+}
+_OVERFLOW = re.compile(
+    r"context[ _]?(?:length|size|window)|maximum (?:context|input|model|allowed) ?(?:length)?"
+    r"|max_model_len|too many tokens|prompt is too long|longer than the maximum",
+    re.IGNORECASE,
+)
+_LONGEST_WORDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One refusal, understood."""
+
+    meaning: Literal["passing", "refused", "fatal"]
+    kind: str
+    """What a Failure is called by."""
+    message: str
+    hint: str = ""
+    overburdened: bool = False
+    """Whether fewer calls at a time would help."""
+
+
+def judge_refusal(status: int, text: str) -> Verdict:
+    """What an answer other than a good one means.
+
+    Args:
+        status: The HTTP status, or the code inside an error that came with status 200.
+        text: The body, the key taken out.
+    """
+    words, codes = read_error(text)
+    said = f"HTTP {status}: {words}" if words else f"HTTP {status}"
+    if "insufficient_quota" in codes or status == 402:
+        return Verdict("fatal", "quota", said, "the account has no credit left: see to it, and run"
+                       " the same command again; every answer so far is kept")  # fmt: skip
+    if status in _PASSING or (status >= 500 and status not in _LASTING_FAULTS):
+        return Verdict("passing", "server", said, overburdened=status in _OVERBURDENED)
+    if status in _REMEDIES:
+        return Verdict("fatal", "server", said, _REMEDIES[status])
+    if 300 <= status < 400:
+        return Verdict("fatal", "server", f"{said}: it points elsewhere", "name that address")
+    if status == 413 or _OVERFLOW.search(f"{words} {' '.join(codes)}"):
+        return Verdict("refused", "context_overflow", said)
+    return Verdict("refused", "refused", said)
+
+
+def read_error(text: str) -> tuple[str, frozenset[str]]:
+    """The words of an error body on one line, and the codes and types it names."""
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return _one_line(re.sub(r"<[^>]*>", " ", text)), frozenset()
+    error = body.get("error", body) if isinstance(body, dict) else body
+    if not isinstance(error, dict):
+        return _one_line(str(error)), frozenset()
+    codes = frozenset(str(error[name]) for name in ("code", "type") if error.get(name))
+    return _one_line(_words_of(error)), codes
+
+
+def _words_of(error: Mapping[str, Any]) -> str:
+    for name in ("message", "detail", "msg", "error"):
+        if error.get(name):
+            found = error[name]
+            return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    return json.dumps(error, ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 1] + "…"
