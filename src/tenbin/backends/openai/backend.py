@@ -6,7 +6,7 @@ Joins the parts of this folder. Opening asks the server once what it has; docume
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,13 @@ from tenbin.backends.openai.conversation import ConversationFormat
 from tenbin.backends.openai.fingerprint import fingerprint_of
 from tenbin.backends.openai.generation import write
 from tenbin.backends.openai.identity import Identity, identify
-from tenbin.backends.openai.pump import pumped
+from tenbin.backends.openai.probe import find_scales
+from tenbin.backends.openai.pump import Item, Result, pumped
+from tenbin.backends.openai.scoring import Scales, server_tokenizer
 from tenbin.backends.openai.secret import read_secret
 from tenbin.backends.openai.session import Server, Session, open_session
 from tenbin.backends.openai.transport import Traffic
-from tenbin.records import Failure, Generate, Request, Response
+from tenbin.records import Failure, Generate, Request, Response, Roll, Score
 
 if TYPE_CHECKING:
     from tenbin.backends.hf.tokenizer import HfTokenizer
@@ -56,6 +58,7 @@ class ServerBackend:
         self._encoding = encoding
         self._notify = notify
         self._traffic = Traffic()
+        self._scales: Scales | None = None
         self.fingerprint = fingerprint_of(self._depends_on())
 
     @property
@@ -72,14 +75,33 @@ class ServerBackend:
         """A chat server formats conversations itself; for completions the tokenizer does."""
         return ConversationFormat() if self._server.is_chat else self._tokenizer
 
+    @property
+    def shows_likelihoods(self) -> bool:
+        """Whether continuations and whole texts are weighed; else choices are named by letter."""
+        return not self._server.is_chat and self._server.arguments.choices == "likelihoods"
+
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""
-        yield from pumped(
-            requests,
-            partial(open_session, self._server, self._traffic),
-            self._answer,
-            2 * self._server.arguments.concurrency,
-        )
+        if self.shows_likelihoods and any(isinstance(one, Score | Roll) for one in requests):
+            self._find_scales()
+        yield from self._pumped(requests, self._answer)
+
+    def _pumped(
+        self, items: Sequence[Item], answer: Callable[[Session, Item], Awaitable[Result]]
+    ) -> Iterator[Result]:
+        session = partial(open_session, self._server, self._traffic)
+        # More than may call at a time: some of them wait for another try.
+        return pumped(items, session, answer, 2 * self._server.arguments.concurrency)
+
+    def _find_scales(self) -> None:
+        """Find out how the server weighs texts, before any document is asked."""
+        if self._scales is None:
+            tokenizer = server_tokenizer(self._tokenizer)
+
+            async def find(session: Session, encoding: Encoding) -> Scales:
+                return await find_scales(session, tokenizer, encoding)
+
+            (self._scales,) = self._pumped([self._encoding], find)
 
     def waits(self, seconds: float) -> None:
         """Begin with another wait between tries than half a second."""
@@ -92,8 +114,12 @@ class ServerBackend:
         response: Response
         if isinstance(request, Generate):
             response = await self._write(session, request)
+        elif self._scales is None:
+            response = Failure("unsupported", "this server shows no likelihoods of texts")
+        elif isinstance(request, Score):
+            response = await self._scales.score(session, request)
         else:
-            response = Failure("unsupported", "this backend writes texts only")
+            response = await self._scales.roll(session, request)
         session.note(response)
         return request.key, response
 
@@ -130,6 +156,7 @@ class ServerBackend:
             "engine": {
                 "name": "openai-chat" if self._server.is_chat else "openai",
                 "mode": "chat" if self._server.is_chat else "completions",
+                "scoring": self._scoring(),
                 "version": VERSION,
                 "software": said.software,
             },
@@ -149,6 +176,13 @@ class ServerBackend:
                 f" as {kind}" if kind else ""
             )
         return described
+
+    def _scoring(self) -> str | None:
+        """By which way of the protocol texts were weighed; None where none were."""
+        if self._scales is None:
+            return None
+        border = "tokens" if self._tokenizer is not None else "text"
+        return f"prompt log-probabilities by {self._scales.way}, border by {border}"
 
 
 def _digest(tokenizer: HfTokenizer | None) -> str | None:

@@ -18,7 +18,7 @@ from tenbin.backends.openai.transport import Reply, Traffic, Transport
 from tenbin.errors import BackendError
 from tenbin.records import Failure, Response
 
-_COUNTED = frozenset({"server", "timeout", "connection", "malformed", "refused"})
+_COUNTED = frozenset({"server", "timeout", "connection", "malformed", "refused", "not_shown"})
 """Failures that say something of the server; a prompt that is too long says nothing of it."""
 
 
