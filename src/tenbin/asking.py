@@ -112,4 +112,5 @@ def work_of(request: Request) -> float:
         return float(sum(len(request.prompt) + len(c) for c in request.continuations))
     if isinstance(request, Roll):
         return float(len(request.text))
-    return float(len(request.prompt) + 20 * min(request.max_gen_toks, 64))
+    thought = min(request.thinking.budget, 512) if request.thinking else 0
+    return float(len(request.prompt) + 20 * (min(request.max_gen_toks, 64) + thought))

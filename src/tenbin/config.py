@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from tenbin.errors import ConfigError
 from tenbin.profiles import Profile, find_profile
+from tenbin.records import Thinking
 
 DEFAULT_SEED = 1234
 AUTO = "auto"
@@ -52,6 +53,8 @@ class RunConfig:
     system_instruction: str | None = None
     system_prompt: str | None = None
     """Fills templates that write their own system part; SYSTEM_PROMPT in the environment."""
+    chat_template_args: Mapping[str, Any] = field(default_factory=dict)
+    """Variables of the model's chat template, such as enable_thinking."""
     fewshot_as_multiturn: bool = False
     fewshot: Literal["random", "fixed"] = "random"
     gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +62,10 @@ class RunConfig:
     max_gen_toks."""
     repeats: int | None = None
     """Answers drawn to each document of a generation task; None: the task's own number."""
+    thinking: tuple[str, ...] = ()
+    """The two marks around a reasoning model's thoughts; none: all that is written is answer."""
+    thinking_budget: int | None = None
+    """Tokens of thought before an answer; None: the usual number."""
     extra_metrics: tuple[str, ...] = ()
     """Metrics beyond a task's own: `acc_pmi`, or `PATTERN:acc_pmi` for some tasks only."""
     data_dir: str | None = None
@@ -79,6 +86,16 @@ class RunConfig:
         return find_profile(self.profile)
 
     @property
+    def reasoning(self) -> Thinking | None:
+        """How generation tasks let the model think; None: not at all."""
+        if not self.thinking:
+            return None
+        opening, closing = self.thinking
+        if self.thinking_budget is None:
+            return Thinking(opening, closing)
+        return Thinking(opening, closing, self.thinking_budget)
+
+    @property
     def held_out(self) -> tuple[str, int] | None:
         """The split and number of documents that templates are chosen on; None: the scored ones."""
         if self.select_on is None or self.select_on == CROSSFIT:
@@ -94,6 +111,7 @@ class RunConfig:
             plain[one.name] = list(value) if isinstance(value, tuple) else value
         plain["model_args"] = dict(self.model_args)
         plain["gen_kwargs"] = dict(self.gen_kwargs)
+        plain["chat_template_args"] = dict(self.chat_template_args)
         return plain
 
 
@@ -235,6 +253,39 @@ def _gen_kwargs(value: Any) -> dict[str, Any]:
     return given
 
 
+def _marks(value: Any) -> tuple[str, ...]:
+    """YAML reads on and off as true and false."""
+    if value is True or value in ("on", "true"):
+        return (Thinking().opening, Thinking().closing)
+    # An empty list is what a stored run says of none.
+    if value is False or value in ("off", "false", [], ()):
+        return ()
+    given = split_list(value) if isinstance(value, str | list | tuple) else []
+    marks = tuple(str(mark).strip() for mark in given)
+    if len(marks) == 2 and all(marks):
+        return marks
+    raise ValueError("on, off, or the two marks around a thought as OPENING,CLOSING")
+
+
+def _budget(value: Any) -> int:
+    if (number := _whole(value)) < 0:
+        raise ValueError("a whole number of 0 or more")
+    return number
+
+
+def _template_args(value: Any) -> dict[str, Any]:
+    """Values of a command line in the types that a template tests for."""
+    known = {"true": True, "false": False, "none": None, "null": None}
+    given = {}
+    for name, content in parse_model_args(value).items():
+        if not name.isidentifier():
+            raise ValueError(f"names of variables; {name!r} is none")
+        if isinstance(content, str):
+            content = known.get(content.lower(), int(content) if content.isdecimal() else content)
+        given[name] = content
+    return given
+
+
 def _one_of(*allowed: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if str(value) not in allowed:
@@ -278,10 +329,13 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "apply_chat_template": _flag,
     "system_instruction": _text,
     "system_prompt": _text,
+    "chat_template_args": _template_args,
     "fewshot_as_multiturn": _flag,
     "fewshot": _one_of("random", "fixed"),
     "gen_kwargs": _gen_kwargs,
     "repeats": _positive,
+    "thinking": _marks,
+    "thinking_budget": _budget,
     "extra_metrics": _names,
     "data_dir": _path,
     "sample_data": _flag,
@@ -318,7 +372,19 @@ def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
     if values.get("sample_data") and values.get("data_dir"):
         raise ConfigError("--sample_data and --data_dir exclude each other", "give one of them")
     _check_sweep(values)
+    _check_dependent(values)
     return RunConfig(**values)
+
+
+def _check_dependent(values: Mapping[str, Any]) -> None:
+    """Refuse what has no effect without another key."""
+    if values.get("thinking_budget") is not None and not values.get("thinking"):
+        raise ConfigError("--thinking_budget bounds thoughts", "add --thinking on")
+    if values.get("chat_template_args") and not values.get("apply_chat_template"):
+        raise ConfigError(
+            "--chat_template_args are variables of the model's chat template",
+            "add --apply_chat_template",
+        )
 
 
 def _check_sweep(values: Mapping[str, Any]) -> None:

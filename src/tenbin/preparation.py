@@ -220,12 +220,13 @@ def _generating(task: Task, config: RunConfig) -> Task:
         sampling=sampling,
         repeats=config.repeats or task.repeats,
         max_gen_toks=config.gen_kwargs.get("max_gen_toks", task.max_gen_toks),
+        thinking=config.reasoning,
     )
 
 
 def _check_generation(config: RunConfig, tasks: list[Task]) -> None:
-    for flag, given in (("gen_kwargs", config.gen_kwargs), ("repeats", config.repeats)):
-        if given and not any(task.kind == "generate" for task in tasks):
+    for flag in ("gen_kwargs", "repeats", "thinking"):
+        if getattr(config, flag) and not any(task.kind == "generate" for task in tasks):
             raise ConfigError(
                 f"--{flag} changes nothing: no chosen task generates text",
                 "leave it out, or name generation tasks; `tenbin tasks` lists what there is",
@@ -258,6 +259,7 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
         fewshot=config.fewshot,
         running_draw=config.way.draw == "running",
         apply_chat_template=config.apply_chat_template,
+        chat_template_args=config.chat_template_args,
         fewshot_as_multiturn=config.fewshot_as_multiturn,
         system_instruction=config.system_instruction,
         system_prompt=(config.system_instruction or config.system_prompt or DEFAULT_SYSTEM_PROMPT),

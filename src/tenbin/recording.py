@@ -24,6 +24,7 @@ from tenbin.results.document import (
     score_details,
     score_entries,
 )
+from tenbin.results.lengths import written_lengths
 from tenbin.scoring import GroupScore, Judged, failure_reasons
 from tenbin.version import __version__
 
@@ -35,6 +36,7 @@ def record(
     groups: Sequence[GroupScore],
     data: Data,
     judged: Sequence[Judged],
+    notices: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything of result.json that does not come from the model or the clock."""
     return {
@@ -49,6 +51,7 @@ def record(
         "failures": failure_reasons(judged),
         "warnings": [
             *data.notices(),
+            *notices,
             *window_notices(setups, judged),
             *_range_notices(scores),
         ],
@@ -81,6 +84,7 @@ def _cell_entries(
             "configs",
             "data",
             "prompts",
+            "lengths",
         )
     }
     for setup in setups:
@@ -98,6 +102,9 @@ def _cell_entries(
         entries["configs"][cell.id] = _cell_config(setup)
         entries["data"][cell.id] = data_entries(data.files(setup))
         entries["prompts"][cell.id] = _prompt_entries(setup, asked[cell])
+        if setup.task.kind == "generate":
+            drawn = (answer for one in asked[cell] for answer in one.drawn)
+            entries["lengths"][cell.id] = written_lengths(drawn, setup.task.thinking is not None)
     return entries
 
 
@@ -154,6 +161,7 @@ def _generation_config(task: Task) -> dict[str, Any]:
         "top_p": sampling.top_p if sampling else None,
         "top_k": sampling.top_k if sampling else None,
         "repeats": task.repeats if writes else None,
+        "thinking": asdict(task.thinking) if task.thinking else None,
     }
 
 

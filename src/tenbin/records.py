@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias
 Kind = Literal["choice", "generate", "roll"]
 """How a task asks: score given choices, generate text, or weigh a whole text."""
 
+Finish = Literal["stop", "end", "length"]
+"""What ended a text: a stop string, the model's own end, or the token limit."""
 ThinkingEnd = Literal["none", "closed", "budget", "open"]
 """How a thought ended: there was none, its model closed it, its budget was spent and it was closed
 for the model, or it was never closed and no answer follows."""
@@ -139,6 +141,16 @@ class Thinking:
     budget: int = 2048
     """Tokens of thought; where they are spent, the thought is closed and the answer begins."""
 
+    @property
+    def closing_text(self) -> str:
+        """What ends a thought whose budget is spent: the mark as models are used to write it."""
+        return f"\n{self.closing}\n\n"
+
+    @property
+    def room(self) -> int:
+        """Tokens that a thought and its closing may take: no tokenizer needs more than bytes."""
+        return self.budget + len(self.closing_text.encode())
+
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
@@ -179,6 +191,8 @@ class Task:
     """None: greedy decoding."""
     repeats: int = 1
     """Answers that are drawn to each document."""
+    thinking: Thinking | None = None
+    """None: all that is written is the answer."""
     title: str = ""
     default_shots: int = 0
     """Shots when the command line names none."""
@@ -244,6 +258,13 @@ class Prompt:
     """The document's number in its split, from 0."""
     item: str | None = None
     """What the parallel key says the document holds; None where the data does not say."""
+    thinking: Thinking | None = None
+    """None: all that is written is the answer."""
+
+    @property
+    def room(self) -> int:
+        """Tokens that may be written in all, thought and answer."""
+        return self.max_gen_toks + (self.thinking.room if self.thinking else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +293,11 @@ class Generate:
     thinking: Thinking | None = None
     """None: all that is written is the answer. Else stop strings and `max_gen_toks` hold for what
     follows the thought."""
+
+    @property
+    def room(self) -> int:
+        """Tokens that may be written in all, thought and answer."""
+        return self.max_gen_toks + (self.thinking.room if self.thinking else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +356,7 @@ class Text:
     """The answer to a Generate."""
 
     text: str
-    finish: Literal["stop", "end", "length"]
-    """A stop string, the model's own end, or the token limit."""
+    finish: Finish
     token_count: int
     """Of the answer; thoughts are counted apart."""
     truncated: int = 0

@@ -29,6 +29,7 @@ from tenbin.preparation import (
     prompts_of,
     selecting_cells,
 )
+from tenbin.reasoning import thinking_notices
 from tenbin.recording import record, run_file
 from tenbin.records import Cell, ScoreRow
 from tenbin.results.folder import RunFolder, choose_folder, write_run
@@ -103,6 +104,9 @@ def execute_cells(
         backend if backend is not None else open_backend(backend_settings(config, listener.message))
     )
     try:
+        notices = _thinking_notices(setups, config, opened)
+        for notice in notices:
+            listener.message(notice)
         plan = _plan(config, setups, data, opened)
         watch = Watch(folder.path, _model_name(config), setups, plan) if folder else None
         answers = _ask(config, plan, opened, listener, watch)
@@ -114,7 +118,7 @@ def execute_cells(
     scores = summarise_cells(setups, judged)
     groups = summarise_groups(setups, judged)
     document = {
-        **record(config, setups, scores, groups, data, judged),
+        **record(config, setups, scores, groups, data, judged, notices),
         "model": description,
         "engine": description.get("engine"),
         "fingerprint": opened.fingerprint,
@@ -161,6 +165,13 @@ def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: B
         )
         plan.add(prompts, unconditional)
     return plan
+
+
+def _thinking_notices(
+    setups: Sequence[CellSetup], config: RunConfig, backend: Backend
+) -> list[str]:
+    marks = backend.tokenizer.thinking_marks if backend.tokenizer is not None else None
+    return thinking_notices(config.reasoning, [setup.task for setup in setups], marks)
 
 
 def _model_name(config: RunConfig) -> str:

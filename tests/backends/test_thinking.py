@@ -4,7 +4,6 @@ import pytest
 
 from tenbin.backends.thinking import (
     Split,
-    closing_text,
     cut_at_stops,
     opens_thought,
     split_thought,
@@ -95,7 +94,7 @@ def test_whether_a_prompt_opens_a_thought() -> None:
 
 
 def test_what_closes_a_thought_closes_it() -> None:
-    written = f"endless{closing_text(THINK)}2"
+    written = f"endless{THINK.closing_text}2"
     assert split_thought(written, THINK, OPENED) == Split("endless", "2", "closed")
 
 

@@ -64,7 +64,14 @@ class Tokenizer(Protocol):
         """Tokens of each text as an answer, without special tokens."""
         ...
 
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+    @property
+    def thinking_marks(self) -> tuple[str, str] | None:
+        """The marks that the model's files show thoughts to stand between; None: they show none."""
+        ...
+
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
         """The text of a conversation, ending where the assistant's next turn begins."""
         ...
 
@@ -79,7 +86,9 @@ class Tokenizer(Protocol):
 class ChatFormat(Protocol):
     """What is needed to put a conversation to a model."""
 
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
         """The text of a conversation, ending where the assistant's next turn begins."""
         ...
 

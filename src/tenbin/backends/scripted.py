@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings, Boundary, Encoding
+from tenbin.backends.thinking import cut_at_stops, split_thought
 from tenbin.errors import BackendError, ConfigError
 from tenbin.records import (
     Failure,
+    Finish,
     Generate,
     Request,
     Response,
@@ -23,6 +25,7 @@ from tenbin.records import (
     Score,
     Scores,
     Text,
+    Thinking,
 )
 
 ScoreFunction = Callable[[str, str], float]
@@ -35,6 +38,7 @@ class CharacterTokenizer:
     """One token per character, and one more for the beginning of a sequence."""
 
     has_chat_template = True
+    thinking_marks = None
 
     def __init__(self, max_length: int = 4096, add_bos: bool = True) -> None:
         self.max_length = max_length
@@ -48,10 +52,13 @@ class CharacterTokenizer:
         """Characters of each text."""
         return [len(text) for text in texts]
 
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """Each turn as `<role>text</role>`, then an open assistant turn."""
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
+        """Each turn as `<role>text</role>`, then an open assistant turn with its variables."""
         turns = [f"<{turn['role']}>{turn['content']}</{turn['role']}>" for turn in messages]
-        return "".join([*turns, "<assistant>"])
+        shown = "".join(f" {name}={value}" for name, value in (variables or {}).items())
+        return "".join([*turns, f"<assistant{shown}>"])
 
     def examine(
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
@@ -159,12 +166,9 @@ class ScriptedBackend:
 
     def _write(self, request: Generate) -> Text:
         text = self._whole_text(request)
-        finish: Any = "end"
-        cuts = [found for stop in request.stop if stop and (found := text.find(stop)) >= 0]
-        if cuts:
-            text, finish = text[: min(cuts)], "stop"
-        if len(text) > request.max_gen_toks:
-            text, finish = text[: request.max_gen_toks], "length"
+        if request.thinking is not None:
+            return _thoughtful(text, request, request.thinking)
+        text, finish = _ended(text, request)
         return Text(text, finish, len(text))
 
     def _whole_text(self, request: Generate) -> str:
@@ -178,6 +182,26 @@ class ScriptedBackend:
 
     def _roll(self, request: Roll) -> Rolled:
         return Rolled(self._score("", request.text), max(1, len(request.text)))
+
+
+def _ended(answer: str, request: Generate) -> tuple[str, Finish]:
+    """An answer up to its first stop string or its limit."""
+    answer, stopped = cut_at_stops(answer, request.stop)
+    if len(answer) > request.max_gen_toks:
+        return answer[: request.max_gen_toks], "length"
+    return answer, "stop" if stopped else "end"
+
+
+def _thoughtful(written: str, request: Generate, thinking: Thinking) -> Text:
+    """A script that thinks; where the budget cuts its thought, it answers as it would have."""
+    found = split_thought(written, thinking, request.prompt)
+    spent = len(found.thought) > thinking.budget
+    if found.end == "open" and not spent:
+        return Text("", "end", 0, 0, found.thought, len(found.thought), "open")
+    thought = found.thought[: thinking.budget]
+    answer, finish = _ended(found.answer, request)
+    end = "budget" if spent else found.end
+    return Text(answer, finish, len(answer), 0, thought, len(thought), end)
 
 
 _OPTIONS = {"max_length": int, "raise_after": int, "fingerprint": str, "text": str}

@@ -54,7 +54,7 @@ class CharacterReader:
         return "".join(chr(number) for number in ids if number != _BOS)
 
     def _read(self, prompt: Prompt) -> Reading:
-        found = self.tokenizer.examine(prompt.text, prompt.continuations, prompt.max_gen_toks)
+        found = self.tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         context = self.vocabulary.prefix + tuple(map(ord, prompt.text))
         if prompt.kind == "roll":
             return Reading(prompt.document, context, context, windows=(context,))
@@ -65,7 +65,7 @@ class CharacterReader:
             context,
             answers,
             tuple(context + answer for answer in answers),
-            new_tokens=0 if prompt.continuations is not None else prompt.max_gen_toks,
+            new_tokens=0 if prompt.continuations is not None else prompt.room,
             repeats=prompt.repeats,
             truncated=found.overflow,
         )

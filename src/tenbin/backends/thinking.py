@@ -31,11 +31,6 @@ def opens_thought(prompt: str, thinking: Thinking) -> bool:
     return prompt.rstrip().endswith(thinking.opening)
 
 
-def closing_text(thinking: Thinking) -> str:
-    """What ends a thought whose budget is spent: the mark as models are used to write it."""
-    return f"\n{thinking.closing}\n\n"
-
-
 def split_thought(written: str, thinking: Thinking, prompt: str | None) -> Split:
     """Tell thought and answer apart.
 

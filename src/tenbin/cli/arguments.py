@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from tenbin.cli.report_arguments import add_report, add_report_flag, add_serve
 from tenbin.version import __version__
@@ -67,6 +68,12 @@ examples:
       --apply_chat_template --format json
   tenbin doctor --config run.yaml --strict
 """
+
+_DOCTOR_SELECTION = {
+    "template": "look at this template of bare names and groups only (default: all of a task's)",
+    "limit": "documents a task: a number, a fraction below 1, one per entry of --tasks, or all "
+    "(default: 100)",
+}
 
 
 def normalise_flags(argv: Sequence[str]) -> list[str]:
@@ -221,7 +228,10 @@ def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
 
 
-def _add_selection(parser: argparse.ArgumentParser) -> None:
+def _add_selection(
+    parser: argparse.ArgumentParser, own: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """The flags that choose tasks; `own` says what some of them mean to this command."""
     group = parser.add_argument_group("what to evaluate")
     group.add_argument(
         "--tasks",
@@ -232,8 +242,11 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--template",
         metavar="NAME",
-        help="template for bare names and groups (default: the task's); auto: choose the best "
-        "on documents that are not scored",
+        help=own.get(
+            "template",
+            "template for bare names and groups (default: the task's); auto: choose the best "
+            "on documents that are not scored",
+        ),
     )
     group.add_argument(
         "--num_fewshot",
@@ -243,7 +256,10 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--limit",
         metavar="N[,N…]",
-        help="documents a task: a number, a fraction below 1, or one per entry of --tasks",
+        help=own.get(
+            "limit",
+            "documents a task: a number, a fraction below 1, or one per entry of --tasks",
+        ),
     )
     group.add_argument(
         "--extra_metrics",
@@ -309,6 +325,11 @@ def _add_prompt(parser: argparse.ArgumentParser) -> None:
         help="put prompts into the model's chat format",
     )
     group.add_argument(
+        "--chat_template_args",
+        metavar="K=V[,K=V…]",
+        help="variables of the model's chat template, such as enable_thinking=false",
+    )
+    group.add_argument(
         "--system_instruction",
         metavar="TEXT",
         help="system message; also fills template 0.6 (there the variable SYSTEM_PROMPT works too)",
@@ -338,6 +359,18 @@ def _add_generation(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="answers drawn to each document; its score is their mean. The same seed gives the "
         "same answers at any batch size, and a larger N keeps the first ones",
+    )
+    group.add_argument(
+        "--thinking",
+        metavar="on|off|MARKS",
+        help="keep a reasoning model's thoughts apart from its answers: on for <think> and "
+        "</think>, else OPENING,CLOSING; stop strings and limits then hold for answers only "
+        "(default: off)",
+    )
+    group.add_argument(
+        "--thinking_budget",
+        metavar="N",
+        help="tokens of thought, after which the answer is asked for (default: 2048)",
     )
 
 
@@ -454,9 +487,10 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "diagnose tasks and templates with a model's tokenizer, before loading it",
         _DOCTOR_EXAMPLES,
     )
-    _add_selection(parser)
+    _add_selection(parser, _DOCTOR_SELECTION)
     _add_model(parser)
     _add_prompt(parser)
+    _add_generation(parser)
     _add_data(parser)
     group = parser.add_argument_group("doctor")
     group.add_argument(

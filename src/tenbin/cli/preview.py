@@ -77,7 +77,7 @@ def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
     if prompt.kind == "roll":
         row["lengths"] = _lengths(prompt.text, tokenizer)
     elif tokenizer is not None:
-        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.max_gen_toks)
+        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         row["tokens"] = {
             **asdict(found),
             "max_length": tokenizer.max_length,
@@ -126,7 +126,7 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
             mark = "→" if right else " "
             console.print(Text(f"scored {mark} {continuation!r}", style="green" if right else ""))
     if tokenizer is not None and prompt.kind != "roll":
-        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.max_gen_toks)
+        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         merged = "merged across the boundary" if found.merged else "clean boundary"
         overflow = f"overflows by {found.overflow}" if found.overflow else "fits"
         console.print(

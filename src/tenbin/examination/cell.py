@@ -26,6 +26,7 @@ from tenbin.diagnosis.markers import (
 )
 from tenbin.diagnosis.overflow import Overflow, judge_overflow, measure_overflow
 from tenbin.diagnosis.spelling import Spelling, judge_spelling, measure_spelling
+from tenbin.diagnosis.thoughts import judge_thoughts
 from tenbin.errors import TenbinError
 from tenbin.preparation import CellSetup, Data, prompt_settings
 from tenbin.prompts.building import build_prompts, limited
@@ -105,7 +106,8 @@ def examine_cell(
     measures = _measure(
         setup, prompts, readings, packed, markers, (scored.documents, examples), config, reader
     )
-    return CellDiagnosis(setup, fit, measures, tuple(_judge(setup, measures))), packed
+    findings = _judge(setup, measures, reader.tokenizer.thinking_marks)
+    return CellDiagnosis(setup, fit, measures, tuple(findings)), packed
 
 
 def _prompts(
@@ -170,7 +172,9 @@ def _measure(
     )
 
 
-def _judge(setup: CellSetup, found: Measures) -> list[Finding]:
+def _judge(
+    setup: CellSetup, found: Measures, thinking_marks: tuple[str, str] | None
+) -> list[Finding]:
     task = setup.task
     stop = task.templates[setup.cell.template].stop if task.kind == "generate" else ()
     documents = found.boundary.documents
@@ -184,4 +188,5 @@ def _judge(setup: CellSetup, found: Measures) -> list[Finding]:
         *judge_overflow(found.overflow),
         *labels,
         *judge_spelling(found.spelling),
+        *judge_thoughts(task.kind, task.thinking, thinking_marks, documents),
     ]

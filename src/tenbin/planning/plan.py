@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tenbin.records import Generate, Prompt, Request, Roll, Sampling, Score
+from tenbin.records import Generate, Prompt, Request, Roll, Sampling, Score, Thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,16 @@ def _requests(prompt: Prompt) -> list[Request]:
     if prompt.continuations is not None:
         return [score_request(prompt.text, prompt.continuations)]
     if prompt.sampling is None:
-        return [generate_request(prompt.text, prompt.stop, prompt.max_gen_toks)]
+        return [generate_request(prompt.text, prompt.stop, prompt.max_gen_toks, prompt.thinking)]
     return [
         sample_request(
-            prompt.text, prompt.stop, prompt.max_gen_toks, prompt.sampling, prompt.cell.seed, sample
+            prompt.text,
+            prompt.stop,
+            prompt.max_gen_toks,
+            prompt.sampling,
+            prompt.cell.seed,
+            sample,
+            prompt.thinking,
         )
         for sample in range(prompt.repeats)
     ]
@@ -74,10 +80,12 @@ def score_request(prompt: str, continuations: tuple[str, ...]) -> Score:
     return Score(content_key("score", prompt, continuations), prompt, continuations)
 
 
-def generate_request(prompt: str, stop: tuple[str, ...], max_gen_toks: int) -> Generate:
+def generate_request(
+    prompt: str, stop: tuple[str, ...], max_gen_toks: int, thinking: Thinking | None = None
+) -> Generate:
     """A greedy Generate with its key."""
-    key = content_key("generate", prompt, stop, max_gen_toks)
-    return Generate(key, prompt, stop, max_gen_toks)
+    key = content_key("generate", prompt, stop, max_gen_toks, *_thought(thinking))
+    return Generate(key, prompt, stop, max_gen_toks, thinking=thinking)
 
 
 def sample_request(
@@ -87,6 +95,7 @@ def sample_request(
     sampling: Sampling,
     run_seed: int,
     sample: int,
+    thinking: Thinking | None = None,
 ) -> Generate:
     """A Generate whose answer is drawn, with its key.
 
@@ -96,8 +105,15 @@ def sample_request(
     """
     seed = int(content_key("draw", run_seed, prompt, sample)[:16], 16) >> 1
     settings = [sampling.temperature, sampling.top_p, sampling.top_k]
-    key = content_key("generate", prompt, stop, max_gen_toks, settings, seed)
-    return Generate(key, prompt, stop, max_gen_toks, sampling, seed, sample)
+    key = content_key("generate", prompt, stop, max_gen_toks, settings, seed, *_thought(thinking))
+    return Generate(key, prompt, stop, max_gen_toks, sampling, seed, sample, thinking)
+
+
+def _thought(thinking: Thinking | None) -> tuple[object, ...]:
+    """What a key says of thoughts: nothing without any, so that older answers are still found."""
+    if thinking is None:
+        return ()
+    return ({"thinking": [thinking.opening, thinking.closing, thinking.budget]},)
 
 
 def content_key(*content: object) -> str:

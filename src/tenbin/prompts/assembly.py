@@ -6,8 +6,9 @@ prompt is the same material as messages, put into text by the model's own chat t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from tenbin.errors import ConfigError
 from tenbin.prompts.environment import names_used, render
@@ -16,8 +17,15 @@ from tenbin.records import Task, Template
 
 DEFAULT_SYSTEM_PROMPT = "あなたは役立つアシスタントです。"
 
-Chat = Callable[[Sequence[Mapping[str, str]]], str]
-"""Messages to text, as a tokenizer's chat template does it."""
+
+class Chat(Protocol):
+    """Messages to text, as a tokenizer's chat template does it."""
+
+    def __call__(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
+        """The text of a conversation; `variables` are what the template may ask for besides."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from functools import partial
+from typing import Any, Literal, Protocol
 
 from tenbin.errors import ConfigError
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, Chat, open_assembly
 from tenbin.prompts.fewshot import open_draw
 from tenbin.prompts.wording import Worded, whole_text, word
-from tenbin.records import Cell, Document, Prompt, Task
+from tenbin.records import Cell, Document, Prompt, Task, Thinking
 
 
 class Measure(Protocol):
@@ -31,7 +32,9 @@ class Measure(Protocol):
         """Tokens of each text as an answer."""
         ...
 
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
         """The text of a conversation, ready for the assistant's turn."""
         ...
 
@@ -44,6 +47,7 @@ class PromptSettings:
     fewshot: Literal["random", "fixed"] = "random"
     running_draw: bool = False
     apply_chat_template: bool = False
+    chat_template_args: Mapping[str, Any] = field(default_factory=dict)
     fewshot_as_multiturn: bool = False
     system_instruction: str | None = None
     system_prompt: str = DEFAULT_SYSTEM_PROMPT
@@ -120,7 +124,7 @@ def build_prompts(
         template,
         settings.system_instruction,
         settings.system_prompt,
-        chat if settings.apply_chat_template else None,
+        _with_variables(chat, settings) if settings.apply_chat_template else None,
         settings.fewshot_as_multiturn,
     )
     draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.running_draw)
@@ -133,11 +137,29 @@ def build_prompts(
         draft.text = assembly.prompt(draft.shown, draft.question)
         drafts.append(draft)
     caps = _generation_caps(task, drafts, settings, tokenizer)
+    if task.thinking is not None and tokenizer is not None:
+        _check_thinking_room(task, task.thinking, tokenizer.max_length)
     if settings.fit_examples and tokenizer is not None:
-        _fit(drafts, caps, assembly, tokenizer)
+        _fit(drafts, caps, assembly, tokenizer, task.thinking)
     return [
         _finish(task, cell, draft, cap, assembly) for draft, cap in zip(drafts, caps, strict=True)
     ]
+
+
+def _with_variables(chat: Chat | None, settings: PromptSettings) -> Chat | None:
+    if chat is None or not settings.chat_template_args:
+        return chat
+    return partial(chat, variables=settings.chat_template_args)
+
+
+def _check_thinking_room(task: Task, thinking: Thinking, max_length: int) -> None:
+    if thinking.room + task.max_gen_toks < max_length:
+        return
+    raise ConfigError(
+        f"{task.name}: {thinking.budget:,} tokens of thought and {task.max_gen_toks:,} of answer "
+        f"leave no room for a prompt in a window of {max_length:,}",
+        "lower --thinking_budget",
+    )
 
 
 def _whole_texts(
@@ -193,9 +215,16 @@ def _generation_caps(
     return [max(next(lengths) for _ in group) for group in references]
 
 
-def _fit(drafts: list[_Draft], caps: list[int], assembly: Assembly, tokenizer: Measure) -> None:
+def _fit(
+    drafts: list[_Draft],
+    caps: list[int],
+    assembly: Assembly,
+    tokenizer: Measure,
+    thinking: Thinking | None,
+) -> None:
     """Leave out the examples farthest from the question until the prompt fits the window."""
-    answers = _answer_room(drafts, caps, assembly, tokenizer)
+    thought = thinking.room if thinking else 0
+    answers = [room + thought for room in _answer_room(drafts, caps, assembly, tokenizer)]
     open_drafts = list(zip(drafts, answers, strict=True))
     while open_drafts:
         lengths = tokenizer.prompt_lengths([draft.text for draft, _ in open_drafts])
@@ -251,6 +280,7 @@ def _finish(task: Task, cell: Cell, draft: _Draft, cap: int, assembly: Assembly)
         repeats=task.repeats,
         row=draft.document.row,
         item=_item(task, draft.document),
+        thinking=task.thinking,
     )
 
 

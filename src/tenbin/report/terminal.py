@@ -30,7 +30,7 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
     else:
         _print_stacked(document, console)
     _print_precision(document, console)
-    for line in _sampling_lines(document):
+    for line in [*_sampling_lines(document), *_thinking_lines(document)]:
         console.print(Text(line, style="dim"), soft_wrap=True)
     for cell, reasons in document["failures"].items():
         for reason, count in reasons.items():
@@ -95,6 +95,29 @@ def _sampling_lines(document: Mapping[str, Any]) -> list[str]:
         how += f", seed {config['seed']}"
         ids.setdefault(how + ("; values are means over them" if several else ""), []).append(id)
     return [f"drawn: {', '.join(names)}: {how}" for how, names in ids.items()]
+
+
+def _thinking_lines(document: Mapping[str, Any]) -> list[str]:
+    """How long thoughts and answers were, where they were kept apart: one line a task."""
+    lines = []
+    # Runs of earlier versions know no thoughts.
+    for id, lengths in document.get("lengths", {}).items():
+        ends = lengths["thoughts"]
+        if not ends or lengths["thinking_tokens"] is None:
+            continue
+        line = (
+            f"thinking: {id}: {lengths['thinking_tokens']:,.0f} tokens of thought and "
+            f"{lengths['answer_tokens']:,.0f} of answer on average"
+        )
+        budget = document["configs"][id]["thinking"]["budget"]
+        for end, what in (
+            ("budget", f"thoughts cut at {budget:,} tokens"),
+            ("open", "thoughts never closed, so that no answer follows"),
+            ("none", "answers without a thought"),
+        ):
+            line += f"; {ends[end]:,} of {lengths['answers']:,} {what}" if ends[end] else ""
+        lines.append(line)
+    return lines
 
 
 def _print_stacked(document: Mapping[str, Any], console: Console) -> None:

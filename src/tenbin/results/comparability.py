@@ -17,6 +17,7 @@ KINDS: tuple[str, ...] = get_args(Kind)
 _ASKED = ("prompt", "continuations", "stop", "max_gen_toks")
 _SETTINGS = (
     "apply_chat_template",
+    "chat_template_args",
     "fewshot_as_multiturn",
     "system_instruction",
     "system_prompt",
@@ -107,10 +108,12 @@ def _data(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
 
 def _decoding(config: Mapping[str, Any]) -> str:
     """How answers were chosen; runs of earlier versions know greedy decoding only."""
+    thinking = config.get("thinking")
+    thought = f", thoughts of up to {thinking['budget']:,} tokens" if thinking else ""
     if not config.get("do_sample"):
-        return "greedy"
+        return f"greedy{thought}"
     named = (f"{name} {config[name]:g}" for name in ("temperature", "top_p", "top_k"))
-    return f"drawn with {', '.join(named)}"
+    return f"drawn with {', '.join(named)}{thought}"
 
 
 def _set_name(config: Mapping[str, Any]) -> str:
@@ -173,4 +176,6 @@ def _asked(sample: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _setting(cell: StoredCell, name: str) -> Any:
-    return cell.document["config"].get(name)
+    value = cell.document["config"].get(name)
+    # Runs of earlier versions do not name what they could not set.
+    return None if value == {} else value

@@ -60,7 +60,8 @@ def sample_row(
         "generated": text.text if text else None,
         "finish": text.finish if text else None,
         "generated_tokens": text.token_count if text else None,
-        "samples": [_drawn_answer(one) for one in drawn] if prompt.sampling else None,
+        **_thought(prompt, text),
+        "samples": [_drawn_answer(prompt, one) for one in drawn] if prompt.sampling else None,
         "truncated_tokens": getattr(response, "truncated", 0),
         "stop": list(prompt.stop),
         "max_gen_toks": prompt.max_gen_toks if prompt.kind == "generate" else None,
@@ -96,13 +97,24 @@ def _weighed(response: Response) -> tuple[list[float] | None, list[int] | None]:
     return None, None
 
 
-def _drawn_answer(response: Response) -> dict[str, Any]:
+def _thought(prompt: Prompt, text: Text | None) -> dict[str, Any]:
+    """What was thought before an answer; nulls where thoughts were not kept apart."""
+    kept = text if prompt.thinking is not None else None
+    return {
+        "thinking": kept.thinking if kept else None,
+        "thinking_tokens": kept.thinking_tokens if kept else None,
+        "thinking_end": kept.thinking_end if kept else None,
+    }
+
+
+def _drawn_answer(prompt: Prompt, response: Response) -> dict[str, Any]:
     """One of the answers that were drawn; nulls where it failed."""
     text = response if isinstance(response, Text) else None
     return {
         "text": text.text if text else None,
         "finish": text.finish if text else None,
         "tokens": text.token_count if text else None,
+        **_thought(prompt, text),
     }
 
 
@@ -114,7 +126,8 @@ def _schema() -> Any:
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
-    drawn = pa.struct([("text", text), ("finish", text), ("tokens", whole)])
+    thought = [("thinking", text), ("thinking_tokens", whole), ("thinking_end", text)]
+    drawn = pa.struct([("text", text), ("finish", text), ("tokens", whole), *thought])
     outcome = pa.struct(
         [
             ("metric", text),
@@ -142,6 +155,7 @@ def _schema() -> Any:
         ("generated", text),
         ("finish", text),
         ("generated_tokens", whole),
+        *thought,
         ("samples", pa.list_(drawn)),
         ("truncated_tokens", whole),
         ("stop", pa.list_(text)),

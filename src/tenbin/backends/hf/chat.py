@@ -5,49 +5,99 @@ Knows templates and turns; knows no token ids.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from tenbin.errors import BackendError
+from tenbin.errors import BackendError, ConfigError
+
+_THINKING_MARKS = (
+    ("<think>", "</think>"),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("<thinking>", "</thinking>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+)
+"""Marks of models that were published so far; any others can be named."""
 
 
-def render_chat(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> tuple[str, bool]:
+def thinking_marks(tokenizer: Any) -> tuple[str, str] | None:
+    """The marks that a vocabulary holds as words of their own, or that a chat template writes."""
+    words = {str(token) for token in tokenizer.added_tokens_decoder.values()}
+    template = chat_source(tokenizer)
+    for opening, closing in _THINKING_MARKS:
+        if {opening, closing} <= words or closing in template:
+            return opening, closing
+    return None
+
+
+def chat_source(tokenizer: Any) -> str:
+    """The source of a chat template; of several under names, the default one; empty for none."""
+    template = tokenizer.chat_template
+    if isinstance(template, dict):
+        template = template.get("default") or next(iter(template.values()), None)
+    return str(template) if template else ""
+
+
+def render_chat(
+    tokenizer: Any, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
+) -> tuple[str, bool]:
     """The text of a conversation, ending where the assistant's next turn begins.
 
     A template that refuses the system role, or silently drops it, gets the system text in
     front of the first user turn instead, joined by a blank line.
+
+    Args:
+        tokenizer: The transformers tokenizer.
+        messages: The turns.
+        variables: What the template may ask for besides, such as enable_thinking.
 
     Returns:
         The text, and whether the system text was moved.
 
     Raises:
         BackendError: There is no template, or it refuses the turns.
+        ConfigError: The template knows no such variable.
     """
     if not tokenizer.chat_template:
         raise BackendError(
             "the tokenizer has no chat template",
             "leave --apply_chat_template out, or name a tokenizer that has one",
         )
+    _check_known(tokenizer, variables)
+    apply = partial(_apply, tokenizer, variables)
     turns = [dict(message) for message in messages]
     system = [turn["content"] for turn in turns if turn["role"] == "system"]
     if not system:
-        return _apply(tokenizer, turns), False
+        return apply(turns), False
     try:
-        text = _apply(tokenizer, turns)
+        text = apply(turns)
     except BackendError:
-        return _apply(tokenizer, _folded(turns)), True
+        return apply(_folded(turns)), True
     # Templates strip what they quote, so the comparison does too.
     if all(part.strip() in text for part in system):
         return text, False
-    return _apply(tokenizer, _folded(turns)), True
+    return apply(_folded(turns)), True
 
 
-def _apply(tokenizer: Any, turns: Sequence[Mapping[str, str]]) -> str:
+def _check_known(tokenizer: Any, variables: Mapping[str, Any]) -> None:
+    """A template passes over a variable that it does not know, which would go unnoticed."""
+    source = chat_source(tokenizer)
+    for name in variables:
+        if not re.search(rf"\b{re.escape(name)}\b", source):
+            raise ConfigError(
+                f"--chat_template_args {name}: the model's chat template has no such variable",
+                "leave it out, or look at the template for what it asks for",
+            )
+
+
+def _apply(tokenizer: Any, variables: Mapping[str, Any], turns: Sequence[Mapping[str, str]]) -> str:
     from jinja2 import TemplateError
 
     try:
         text = tokenizer.apply_chat_template(
-            list(turns), tokenize=False, add_generation_prompt=True
+            list(turns), tokenize=False, add_generation_prompt=True, **variables
         )
     except (TemplateError, ValueError, TypeError) as error:
         raise BackendError(

@@ -84,11 +84,11 @@ def encode_prompts(
     """
     encoded = tokenizer.encode_prompts(request.prompt for request in requests)
     for request in requests:
-        room = tokenizer.max_length - request.max_gen_toks
+        room = tokenizer.max_length - request.room
         if room <= 0:
             yield Failure(
                 "no_room",
-                f"max_gen_toks {request.max_gen_toks} leaves no room for a prompt in max_length"
+                f"{_wanted(request)} leaves no room for a prompt in max_length"
                 f" {tokenizer.max_length}",
             )
             continue
@@ -97,6 +97,11 @@ def encode_prompts(
             yield Failure("empty_prompt", "the prompt is empty and the tokenizer has no BOS or EOS")
             continue
         yield EncodedPrompt(ids[-room:], max(0, len(ids) - room))
+
+
+def _wanted(request: Generate) -> str:
+    thought = f" after {request.thinking.budget} tokens of thought" if request.thinking else ""
+    return f"max_gen_toks {request.max_gen_toks}{thought}"
 
 
 def _only(token: int | None) -> tuple[int, ...]:

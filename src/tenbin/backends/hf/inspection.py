@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tenbin.backends.base import BackendSettings, Encoding
+from tenbin.backends.hf.chat import chat_source
 from tenbin.backends.hf.checkpoint import open_named_tokenizer
 from tenbin.backends.hf.encoding import (
     EncodedPrompt,
@@ -106,7 +107,10 @@ class HfReader:
 
     def _written(self, prompts: Sequence[Prompt]) -> list[Reading]:
         tokenizer = self._remembering
-        requests = [Generate("", item.text, item.stop, item.max_gen_toks) for item in prompts]
+        requests = [
+            Generate("", item.text, item.stop, item.max_gen_toks, thinking=item.thinking)
+            for item in prompts
+        ]
         encoded = tokenizer.encode_prompts(request.prompt for request in requests)
         readings = []
         for prompt, asked in zip(prompts, encode_prompts(tokenizer, requests), strict=True):
@@ -116,7 +120,7 @@ class HfReader:
                     prompt.document,
                     ids,
                     ids,
-                    new_tokens=prompt.max_gen_toks,
+                    new_tokens=prompt.room,
                     repeats=prompt.repeats,
                     **_refused_or_cut(asked),
                 )
@@ -171,13 +175,6 @@ def _vocabulary(tokenizer: HfTokenizer, encoding: Encoding, names: Sequence[str]
         unknown=inner.unk_token_id,
         # Some vocabularies hold runs of spaces this way, which are nothing but spaces.
         added={word: special for word, special in added.items() if word.strip()},
-        chat_template=_chat_template(inner.chat_template),
+        chat_template=chat_source(inner) or None,
         names=tuple(names),
     )
-
-
-def _chat_template(template: Any) -> str | None:
-    """The template's source; of several under names, the default one."""
-    if isinstance(template, dict):
-        template = template.get("default") or next(iter(template.values()), None)
-    return str(template) if template else None

@@ -6,6 +6,7 @@ Knows texts and token ids; knows no request and no model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from tenbin.backends.base import Boundary
@@ -100,15 +101,25 @@ class HfTokenizer:
         lengths = {text: len(ids) for text, ids in self._encoded(texts)}
         return [lengths[text] for text in texts]
 
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+    @cached_property
+    def thinking_marks(self) -> tuple[str, str] | None:
+        """The marks that its vocabulary or its chat template shows thoughts to stand between."""
+        from tenbin.backends.hf.chat import thinking_marks
+
+        return thinking_marks(self.inner)
+
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
         """The text of a conversation, ending where the assistant's next turn begins.
 
         Raises:
             BackendError: The tokenizer has no template, or its template refuses the turns.
+            ConfigError: The template knows no such variable.
         """
         from tenbin.backends.hf.chat import render_chat
 
-        text, folded = render_chat(self.inner, messages)
+        text, folded = render_chat(self.inner, messages, variables or {})
         self.system_role_folded = self.system_role_folded or folded
         return text
 

@@ -10,14 +10,27 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tenbin.errors import ConfigError
+
 _BEGINS = '[{"role":'
 
 
 class ConversationFormat:
     """The chat format of a server: messages stay messages."""
 
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """A conversation as text: role and content of each message, always written alike."""
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
+        """A conversation as text: role and content of each message, always written alike.
+
+        Raises:
+            ConfigError: Variables are given for a template that only the server has.
+        """
+        if variables:
+            raise ConfigError(
+                "--chat_template_args: the server puts conversations into the model's format",
+                "leave it out, or ask a completions server with --model openai and tokenizer=PATH",
+            )
         return write_conversation(messages)
 
 

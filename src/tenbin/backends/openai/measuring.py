@@ -6,12 +6,13 @@ Knows the hf tokenizer alone; loads no weights.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tenbin.backends.base import BackendSettings, Boundary
 from tenbin.backends.hf.checkpoint import open_tokenizer
 from tenbin.backends.hf.tokenizer import HfTokenizer
 from tenbin.backends.openai.arguments import ServerArguments
-from tenbin.backends.openai.conversation import read_conversation, write_conversation
+from tenbin.backends.openai.conversation import ConversationFormat, read_conversation
 from tenbin.errors import ConfigError
 
 
@@ -42,9 +43,16 @@ class ConversationTokenizer:
         """Tokens of each text as an answer."""
         return self.inner.answer_lengths(texts)
 
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+    @property
+    def thinking_marks(self) -> tuple[str, str] | None:
+        """What the model's files show around thoughts."""
+        return self.inner.thinking_marks
+
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
         """The messages, for the server to format."""
-        return write_conversation(messages)
+        return ConversationFormat().chat(messages, variables)
 
     def examine(
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
