@@ -148,8 +148,8 @@ class Thinking:
 
     @property
     def room(self) -> int:
-        """Tokens that a thought and its closing may take: no tokenizer needs more than bytes."""
-        return self.budget + len(self.closing_text.encode())
+        """Tokens that a thought may take with marks that do not count: never more than bytes."""
+        return self.budget + len((self.opening + self.closing_text).encode())
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,3 +174,27 @@ def test_the_window_comes_from_config_or_tokenizer(tokenizer: Any) -> None:
     sane = make_tokenizer()
     sane.model_max_length = 99
     assert window_of(MambaConfig(), sane) == 99
+
+
+def test_variables_of_a_chat_template() -> None:
+    inner = make_tokenizer()
+    inner.chat_template = (
+        "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+        "{% if enable_thinking is defined and enable_thinking is false %}<think></think>{% endif %}"
+    )
+    tokenizer = HfTokenizer(inner, 64)
+    turns = [{"role": "user", "content": "a"}]
+    assert tokenizer.chat(turns) == tokenizer.chat(turns, {"enable_thinking": True}) == "a"
+    assert tokenizer.chat(turns, {"enable_thinking": False}) == "a<think></think>"
+    with pytest.raises(ConfigError, match="thinking: the model's chat template has no such"):
+        tokenizer.chat(turns, {"thinking": False})
+
+
+def test_marks_of_thoughts_show_in_a_template_or_a_vocabulary() -> None:
+    inner = make_tokenizer()
+    assert HfTokenizer(inner, 64).thinking_marks is None
+    inner.chat_template = "{{ content.split('</think>')[-1] }}"
+    assert HfTokenizer(inner, 64).thinking_marks == ("<think>", "</think>")
+    inner.chat_template = None
+    inner.add_tokens(["[THINK]", "[/THINK]"])
+    assert HfTokenizer(inner, 64).thinking_marks == ("[THINK]", "[/THINK]")

@@ -39,6 +39,7 @@ from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_gene
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
 from tenbin.backends.hf.verdicts import Verdicts
+from tenbin.backends.thinking import opens_thought
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
 
@@ -295,7 +296,16 @@ def open_hf(settings: BackendSettings) -> Backend:
 
 
 def _job(request: Generate, prompt: EncodedPrompt) -> Job:
-    return Job(prompt, request.stop, request.max_gen_toks, request.sampling, request.seed)
+    thinking = request.thinking
+    return Job(
+        prompt,
+        request.stop,
+        request.max_gen_toks,
+        request.sampling,
+        request.seed,
+        thinking,
+        thinking is not None and opens_thought(request.prompt, thinking),
+    )
 
 
 def _closed() -> Any:

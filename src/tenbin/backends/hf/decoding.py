@@ -9,7 +9,7 @@ the one copy of new tokens to the host and the search for stop strings cost no w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -19,7 +19,7 @@ from tenbin.backends.hf.prefixes import Family, Ids
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.slots import SlotCache
 from tenbin.backends.hf.stepping import Stepper
-from tenbin.backends.hf.writing import Writing
+from tenbin.backends.hf.writing import Growing
 
 _REFILL = 4
 """Waiting prompts enter when one row in so many is free: reading a few at a time is dear."""
@@ -30,7 +30,15 @@ class _Row:
     job: int
     place: int
     """Where its next token is read."""
-    writing: Writing
+    next: int
+    """Where the next token stands that is looked at."""
+    writing: Growing
+    forced: dict[int, int] = field(default_factory=dict)
+    """Place → token that stands there, whatever the model chose."""
+
+    def force(self) -> None:
+        """Take over what the writing wants next."""
+        self.forced.update(enumerate(self.writing.forced, self.next))
 
 
 class _Copy:
@@ -58,7 +66,7 @@ class Decoding:
         self,
         reader: Reader,
         prompts: Sequence[Ids],
-        writings: Sequence[Writing],
+        writings: Sequence[Growing],
         waiting: Sequence[Family],
         rows: int,
         length: int,
@@ -126,12 +134,19 @@ class Decoding:
         self._stepper.tokens[rows] = torch.tensor(last).to(self._reader.device, non_blocking=True)
         self._stepper.places[rows] = torch.tensor(ends).to(self._reader.device, non_blocking=True)
         self._stepper.seeds[rows] = torch.tensor(seeds).to(self._reader.device, non_blocking=True)
-        self._active += [
-            _Row(job, place, self._writings[job]) for job, place in zip(jobs, ends, strict=True)
+        entered = [
+            _Row(job, place, place + 1, self._writings[job])
+            for job, place in zip(jobs, ends, strict=True)
         ]
+        for row in entered:
+            row.force()
+        self._active += entered
 
     def _begin(self) -> tuple[list[_Row], _Copy]:
         reach = max(row.place for row in self._active) + 1
+        for at, row in enumerate(self._active):
+            if row.place in row.forced:
+                self._stepper.tokens[at] = row.forced[row.place]
         new = self._stepper.step(len(self._active), reach)
         for row in self._active:
             row.place += 1
@@ -139,7 +154,12 @@ class Decoding:
 
     def _look(self, rows: Sequence[_Row], tokens: _Copy) -> Iterator[int]:
         for row, token in zip(rows, tokens.values(), strict=True):
-            if row.writing.finish is None and row.writing.add(token):
+            if row.writing.finish is not None:
+                continue
+            complete = row.writing.add(row.forced.get(row.next, token))
+            row.next += 1
+            row.force()
+            if complete:
                 yield row.job
 
     def _leave(self) -> None:

@@ -90,7 +90,10 @@ class Generator:
         """
         equal: dict[tuple[object, ...], list[int]] = {}
         for at, job in enumerate(jobs):
-            same = (job.prompt.ids, job.stop, job.limit, job.sampling, job.seed)
+            same = (
+                *(job.prompt.ids, job.stop, job.limit, job.sampling, job.seed),
+                *(job.thinking, job.opened),
+            )
             equal.setdefault(same, []).append(at)
         ways: dict[tuple[bool, Sampling | None], list[list[int]]] = {}
         for owner in equal.values():
@@ -105,7 +108,7 @@ class Generator:
 
     def _suits(self, job: Job) -> bool:
         """Rows whose positions are read by the longest of them all stay with generate."""
-        return self._own is not None and self._classes.of(len(job.prompt.ids), job.limit) == 0
+        return self._own is not None and self._classes.of(len(job.prompt.ids), job.room) == 0
 
 
 def _proven(proof: Proof, packs: bool) -> Way:

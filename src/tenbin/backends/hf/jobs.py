@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.backends.hf.encoding import EncodedPrompt
-from tenbin.backends.hf.writing import Decoder, Writing
-from tenbin.records import Sampling
+from tenbin.backends.hf.thoughts import ThoughtfulWriting
+from tenbin.backends.hf.writing import Decoder, Growing, Writing
+from tenbin.records import Sampling, Thinking
+
+_WORD = "a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +27,20 @@ class Job:
     """None: greedy."""
     seed: int = 0
     """Decides what is drawn."""
+    thinking: Thinking | None = None
+    """None: all that is written is the answer."""
+    opened: bool = False
+    """Whether the prompt ends with the opening mark of a thought."""
+
+    @property
+    def room(self) -> int:
+        """Tokens that are written at most, thought and answer."""
+        return self.limit + (self.thinking.room if self.thinking else 0)
 
     @property
     def length(self) -> int:
-        """Tokens of the prompt and of its answer at most."""
-        return len(self.prompt.ids) + self.limit
+        """Tokens of the prompt and of what is written at most."""
+        return len(self.prompt.ids) + self.room
 
 
 class Pens:
@@ -44,12 +56,38 @@ class Pens:
         self.ends = _end_tokens(model, tokenizer)
         self._tokenizer = tokenizer
         self._decoders: dict[tuple[str, ...], Decoder] = {}
+        self._encoded: dict[str, tuple[int, ...]] = {}
 
-    def begin(self, job: Job) -> Writing:
+    def begin(self, job: Job) -> Growing:
         """An empty answer to a job."""
-        if job.stop not in self._decoders:
-            self._decoders[job.stop] = Decoder(self._tokenizer, job.stop)
-        return Writing(self._decoders[job.stop], self.ends, job.limit)
+        answers = self._decoder(job.stop)
+        if job.thinking is None:
+            return Writing(answers, self.ends, job.limit)
+        return ThoughtfulWriting(
+            self._decoder((job.thinking.opening, job.thinking.closing)),
+            answers,
+            self.ends,
+            job.limit,
+            job.thinking,
+            self._tokens_after_text(job.thinking.closing_text),
+            job.opened,
+        )
+
+    def _decoder(self, stop: tuple[str, ...]) -> Decoder:
+        if stop not in self._decoders:
+            self._decoders[stop] = Decoder(self._tokenizer, stop)
+        return self._decoders[stop]
+
+    def _tokens_after_text(self, text: str) -> tuple[int, ...]:
+        """A text in tokens, without the space that some tokenizers put before a first word."""
+        if text not in self._encoded:
+            alone, word, both = (
+                tuple(self._tokenizer(some, add_special_tokens=False)["input_ids"])
+                for some in (text, _WORD, _WORD + text)
+            )
+            fits = both[: len(word)] == word
+            self._encoded[text] = both[len(word) :] if fits else alone
+        return self._encoded[text]
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:

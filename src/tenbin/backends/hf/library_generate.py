@@ -26,7 +26,7 @@ from tenbin.backends.hf.memory import input_device, is_out_of_memory, release_me
 from tenbin.backends.hf.padding import takes_left_padding
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.backends.hf.rope import LengthClasses
-from tenbin.backends.hf.writing import Writing
+from tenbin.backends.hf.writing import Growing
 from tenbin.records import Text
 
 
@@ -91,16 +91,16 @@ class LibraryGenerate:
         if self._batch_size != "auto":
             self._batch_size = half
         longest = max(len(job.prompt.ids) for job in jobs)
-        self._budget = half * (longest + max(job.limit for job in jobs[:half]))
+        self._budget = half * (longest + max(job.room for job in jobs[:half]))
 
     def _next_batch(self, order: Sequence[int], jobs: Sequence[Job]) -> list[int]:
         first = jobs[order[0]]
         longest = len(first.prompt.ids)
-        kind = self._classes.of(longest, first.limit)
+        kind = self._classes.of(longest, first.room)
         batch: list[int] = []
         limit = 0
         for at in order:
-            limit = max(limit, jobs[at].limit)
+            limit = max(limit, jobs[at].room)
             # A finished row runs on as padding and must not leave the model's window.
             fits = longest + limit <= self._max_length
             if batch and (not fits or self._is_full(len(batch) + 1, longest + limit)):
@@ -108,7 +108,7 @@ class LibraryGenerate:
             length = len(jobs[at].prompt.ids)
             if not self._pads and length != longest:
                 break
-            if self._classes.of(length, jobs[at].limit) != kind:
+            if self._classes.of(length, jobs[at].room) != kind:
                 break
             batch.append(at)
         return batch
@@ -132,14 +132,14 @@ class LibraryGenerate:
         return [row.result(job.prompt.truncated) for row, job in zip(rows, jobs, strict=True)]
 
     @torch.inference_mode()
-    def _generate(self, jobs: Sequence[Job], rows: Sequence[Writing]) -> None:
+    def _generate(self, jobs: Sequence[Job], rows: Sequence[Growing]) -> None:
         longest = max(len(job.prompt.ids) for job in jobs)
         gaps = [longest - len(job.prompt.ids) for job in jobs]
         filler = self._pens.ends[0] if self._pens.ends else 0
         ids = [[filler] * gap + list(job.prompt.ids) for gap, job in zip(gaps, jobs, strict=True)]
         mask = [[0] * gap + [1] * (longest - gap) for gap in gaps]
         settings = GenerationConfig(  # type: ignore[no-untyped-call]
-            max_new_tokens=max(job.limit for job in jobs),
+            max_new_tokens=max(job.room for job in jobs),
             # A drawn token is made the only one, which generate then takes.
             do_sample=False,
             num_beams=1,
@@ -153,14 +153,20 @@ class LibraryGenerate:
                 attention_mask=torch.tensor(mask).to(self._device),
                 generation_config=settings,
                 stopping_criteria=StoppingCriteriaList([_Ends(rows)]),
-                logits_processor=LogitsProcessorList([_Draws(jobs)] if jobs[0].sampling else []),
+                logits_processor=LogitsProcessorList(_processors(jobs, rows)),
             )
+
+
+def _processors(jobs: Sequence[Job], rows: Sequence[Growing]) -> list[LogitsProcessor]:
+    """What stands between the model and its next tokens; most often nothing."""
+    chosen: list[LogitsProcessor] = [_Draws(jobs)] if jobs[0].sampling else []
+    return [*chosen, _Forces(rows)] if any(job.thinking for job in jobs) else chosen
 
 
 class _Ends(StoppingCriteria):
     """Tells generate which rows are complete."""
 
-    def __init__(self, rows: Sequence[Writing]) -> None:
+    def __init__(self, rows: Sequence[Growing]) -> None:
         self._rows = rows
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
@@ -183,6 +189,20 @@ class _Draws(LogitsProcessor):
         places = self._lengths + (input_ids.shape[1] - self._longest - 1)
         drawn = self._choice.next(scores, self._seeds.to(scores.device), places.to(scores.device))
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
+
+
+class _Forces(LogitsProcessor):
+    """Leaves only the token that a row must write next, where there is one."""
+
+    def __init__(self, rows: Sequence[Growing]) -> None:
+        self._rows = rows
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        for at, row in enumerate(self._rows):
+            if row.finish is None and row.forced:
+                scores[at] = -torch.inf
+                scores[at, row.forced[0]] = 0.0
+        return scores
 
 
 class OwnSettingsOnly:

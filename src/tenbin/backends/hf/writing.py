@@ -8,9 +8,9 @@ away again. The prompt's last tokens would not do: cut inside a character, they 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Literal
+from typing import Any, Protocol
 
-from tenbin.records import Text
+from tenbin.records import Finish, Text
 
 _ANCHORS = ("a", "1", ".", "の", "、")
 _MARGIN = 12
@@ -97,18 +97,41 @@ class Decoder:
         )
 
 
+class Growing(Protocol):
+    """A text that grows by a token at a time."""
+
+    finish: Finish | None
+    """What completed it; None while it grows."""
+    forced: tuple[int, ...]
+    """Tokens that come next, whatever the model would choose."""
+
+    def add(self, token: int) -> bool:
+        """Take the next token; True when the text is complete."""
+        ...
+
+    def result(self, truncated: int) -> Text:
+        """The text as an answer."""
+        ...
+
+
 class Writing:
     """One answer while it grows."""
 
-    def __init__(self, decoder: Decoder, ends: Collection[int], limit: int) -> None:
+    def __init__(
+        self, decoder: Decoder, ends: Collection[int], limit: int, lead: str | None = None
+    ) -> None:
         """Begin an answer.
 
         Args:
             decoder: For its stop strings.
             ends: Ids that end the answer.
             limit: Most tokens.
+            lead: After a thought, what the token that closed it says of the answer; white space
+                there belongs to the mark. None where nothing was thought.
         """
-        self.finish: Literal["stop", "end", "length"] | None = None
+        self.finish: Finish | None = None
+        self.forced: tuple[int, ...] = ()
+        self._lead = lead
         self._decoder = decoder
         self._ends = ends
         self._limit = limit
@@ -131,10 +154,10 @@ class Writing:
     def result(self, truncated: int) -> Text:
         """The answer, cut before its first stop string and never inside a character."""
         if self.finish == "stop":
-            text = self._decoder.text(self._tokens)
+            text = self._shaped(self._decoder.text(self._tokens))
             text = text[: self._decoder.first_stop(text)]
         else:
-            text = self._decoder.whole_characters(self._tokens)
+            text = self._shaped(self._decoder.whole_characters(self._tokens))
         return Text(
             self._decoder.cleaned(text), self.finish or "length", len(self._tokens), truncated
         )
@@ -144,9 +167,17 @@ class Writing:
         decoder = self._decoder
         if not decoder.stop:
             return False
-        if decoder.first_stop(decoder.text(decoder.recent(self._tokens))) is None:
+        if decoder.first_stop(self._recent_text()) is None:
             return False
-        return decoder.first_stop(decoder.text(self._tokens)) is not None
+        return decoder.first_stop(self._shaped(decoder.text(self._tokens))) is not None
+
+    def _recent_text(self) -> str:
+        recent = self._decoder.recent(self._tokens)
+        text = self._decoder.text(recent)
+        return self._lead + text if self._lead and len(recent) == len(self._tokens) else text
+
+    def _shaped(self, text: str) -> str:
+        return text if self._lead is None else (self._lead + text).lstrip()
 
 
 def _specials(tokenizer: Any) -> dict[str, int]:
