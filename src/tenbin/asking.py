@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tenbin.backends.base import Backend
+from tenbin.backends.base import Backend, portions_of
 from tenbin.errors import BackendError
 from tenbin.journal.store import Journal
 from tenbin.planning.plan import Plan
@@ -88,22 +88,35 @@ def _ask_open(
     waiting = {request.key: work_of(request) for request in requests}
     listener.start(len(waiting), sum(waiting.values()))
     try:
-        for key, response in backend.run(requests):
-            if key not in waiting:
-                fault = "twice" if key in responses else "though nobody asked"
-                raise BackendError(f"the backend answered request {key} {fault}")
-            responses[key] = response
+        for portion in portions_of(backend, requests):
+            _check(portion, waiting, responses)
+            responses.update(portion)
             if journal is not None:
-                journal.write(key, response)
-            if noted is not None:
-                noted(key, response)
-            listener.advance(waiting.pop(key))
+                journal.write(portion)
+            for key, response in portion:
+                if noted is not None:
+                    noted(key, response)
+                listener.advance(waiting.pop(key))
     finally:
         listener.finish()
     if waiting:
         raise BackendError(
             f"the backend left {len(waiting):,} of {len(requests):,} requests unanswered"
         )
+
+
+def _check(
+    portion: Sequence[tuple[str, Response]],
+    waiting: Mapping[str, float],
+    responses: Mapping[str, Response],
+) -> None:
+    """Refuse answers that nobody waits for."""
+    seen: set[str] = set()
+    for key, _ in portion:
+        if key not in waiting or key in seen:
+            fault = "twice" if key in responses or key in seen else "though nobody asked"
+            raise BackendError(f"the backend answered request {key} {fault}")
+        seen.add(key)
 
 
 def work_of(request: Request) -> float:

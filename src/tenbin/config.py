@@ -18,6 +18,8 @@ from tenbin.profiles import Profile, find_profile
 from tenbin.records import Thinking
 
 DEFAULT_SEED = 1234
+SCALE = ("workers", "ray_address", "num_gpus", "num_cpus")
+"""Settings that say where a run is worked out and not what comes out."""
 AUTO = "auto"
 CROSSFIT = "crossfit"
 
@@ -79,6 +81,17 @@ class RunConfig:
     output_path: str | None = None
     cache_dir: str | None = None
     no_cache: bool = False
+    workers: int | None = None
+    """Workers that answer, each with a model of its own; None: this process alone, or with
+    `ray_address` as many as the cluster has room for."""
+    ray_address: str | None = None
+    """A Ray cluster: `auto`, HOST:PORT or ray://HOST:PORT; None: one of this machine's own."""
+    num_gpus: float | None = None
+    """GPUs a worker, a fraction where several share one; None: what the model asks for."""
+    num_cpus: float | None = None
+    """CPUs a worker, and so its threads; None: one."""
+    shard_size: int | None = None
+    """Requests that are handed to a worker at a time, at most; None: 256."""
 
     @property
     def way(self) -> Profile:
@@ -160,6 +173,19 @@ def _shots(value: Any) -> tuple[int, ...]:
     if not numbers or any(number < 0 for number in numbers):
         raise ValueError("whole numbers of 0 or more")
     return numbers
+
+
+def _amount(value: Any) -> float:
+    number = _real(value)
+    if number < 0 or (number > 1 and number != int(number)):
+        raise ValueError("a whole number, or a fraction below 1")
+    return number
+
+
+def _processors(value: Any) -> float:
+    if (number := _real(value)) <= 0:
+        raise ValueError("a number above 0")
+    return number
 
 
 def _positive(value: Any) -> int:
@@ -347,6 +373,11 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "output_path": _path,
     "cache_dir": _path,
     "no_cache": _flag,
+    "workers": _positive,
+    "ray_address": _text,
+    "num_gpus": _amount,
+    "num_cpus": _processors,
+    "shard_size": _positive,
 }
 
 
@@ -373,6 +404,7 @@ def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
         raise ConfigError("--sample_data and --data_dir exclude each other", "give one of them")
     _check_sweep(values)
     _check_dependent(values)
+    _check_workers(values)
     return RunConfig(**values)
 
 
@@ -401,6 +433,18 @@ def _check_sweep(values: Mapping[str, Any]) -> None:
         given = values.get(name, ())
         if len(set(given)) < len(given):
             raise ConfigError(f"--{name} names one of its values twice", "name each once")
+
+
+def _check_workers(values: Mapping[str, Any]) -> None:
+    """Refuse what is said of workers where there are none."""
+    if values.get("workers") or values.get("ray_address"):
+        return
+    for name in ("num_gpus", "num_cpus", "shard_size"):
+        if values.get(name) is not None:
+            raise ConfigError(
+                f"--{name} says what a worker takes, and there are no workers",
+                "add --workers N, or --ray_address for a cluster",
+            )
 
 
 def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tenbin.config import RunConfig
+from tenbin.config import SCALE, RunConfig
 from tenbin.metrics.judge import metric_names
 from tenbin.planning.plan import content_key
 from tenbin.preparation import CellSetup, Data
@@ -55,7 +55,8 @@ def record(
             *window_notices(setups, judged),
             *_range_notices(scores),
         ],
-        "config": config.as_dict(),
+        # Where a run was worked out is no part of what it is: one worker or forty, it is the same.
+        "config": {name: value for name, value in config.as_dict().items() if name not in SCALE},
         "profile": config.way.name,
         "libraries": library_versions(),
         "git_hash": git_revision(),

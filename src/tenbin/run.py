@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from tenbin.asking import Answers, Listener, ask
-from tenbin.backends.base import Backend, BackendSettings, chat_format_of
+from tenbin.backends.base import Backend, BackendSettings, Workers, chat_format_of
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.journal.store import Journal
@@ -117,6 +117,7 @@ def execute_cells(
     judged = judge_all(setups, plan.planned, answers.responses)
     scores = summarise_cells(setups, judged)
     groups = summarise_groups(setups, judged)
+    scale = description.pop("scale", None)
     document = {
         **record(config, setups, scores, groups, data, judged, notices),
         "model": description,
@@ -125,6 +126,7 @@ def execute_cells(
         "date": stamp.isoformat(timespec="seconds"),
         "answers_from_journal": answers.from_journal,
         "total_evaluation_time_seconds": round(time.time() - started, 3),
+        **({"scale": scale} if scale is not None else {}),
         **(also or {}),
     }
     finished = Finished(
@@ -150,7 +152,16 @@ def backend_settings(
         add_bos=config.way.add_bos,
         cache_dir=str(data_choice(config).cache_dir),
         notify=notify,
+        workers=_workers(config),
     )
+
+
+def _workers(config: RunConfig) -> Workers | None:
+    if config.workers is None and config.ray_address is None:
+        return None
+    given = {name: getattr(config, name) for name in ("num_gpus", "num_cpus", "shard_size")}
+    said = {name: value for name, value in given.items() if value is not None}
+    return Workers(config.workers, config.ray_address, **said)
 
 
 def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: Backend) -> Plan:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tenbin.journal.store import Journal
-from tenbin.records import Failure, Picked, Rolled, Scores, Text, Usage
+from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
 
 ANSWERS = {
     "a": Scores((-1.25, -0.1 - 0.2), (1, 2), (True, False), 3),
@@ -21,40 +24,40 @@ ANSWERS = {
 def test_answers_come_back_exactly(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "model")
     for key, answer in ANSWERS.items():
-        journal.write(key, answer)
+        journal.write([(key, answer)])
     journal.close()
     assert Journal(tmp_path, "model").read([*ANSWERS, "unknown"]) == ANSWERS
 
 
 def test_failures_are_asked_again(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "model")
-    journal.write("a", Failure("timeout", "too slow", retryable=True))
+    journal.write([("a", Failure("timeout", "too slow", retryable=True))])
     assert journal.read(["a"]) == {}
 
 
 def test_the_first_answer_stays(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "model")
-    journal.write("a", ANSWERS["a"])
-    journal.write("a", Text("other", "end", 1))
+    journal.write([("a", ANSWERS["a"])])
+    journal.write([("a", Text("other", "end", 1))])
     assert journal.read(["a"]) == {"a": ANSWERS["a"]}
 
 
 def test_another_model_sees_nothing(tmp_path: Path) -> None:
-    Journal(tmp_path, "model-a").write("a", ANSWERS["a"])
+    Journal(tmp_path, "model-a").write([("a", ANSWERS["a"])])
     assert Journal(tmp_path, "model-b").read(["a"]) == {}
 
 
 def test_many_keys(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "model")
     for number in range(1_700):
-        journal.write(f"k{number}", Rolled(float(number), 1))
+        journal.write([(f"k{number}", Rolled(float(number), 1))])
     assert len(journal.read([f"k{number}" for number in range(2_000)])) == 1_700
 
 
 def _write(folder: Path, worker: int) -> None:
     journal = Journal(folder, "model")
     for number in range(200):
-        journal.write(f"{worker}-{number}", Rolled(float(number), 1))
+        journal.write([(f"{worker}-{number}", Rolled(float(number), 1))])
     journal.close()
 
 
@@ -74,3 +77,19 @@ def test_write_ahead_log(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "model")
     with sqlite3.connect(journal.path) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_portion_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    def broken() -> Iterator[tuple[str, Response]]:
+        yield "a", ANSWERS["a"]
+        yield "b", object()  # type: ignore[misc]
+
+    journal = Journal(tmp_path, "model")
+    with pytest.raises(KeyError):
+        journal.write(broken())
+    # Text that SQLite cannot take: the first row of the portion must go with it.
+    with pytest.raises(UnicodeEncodeError):
+        journal.write([("a", ANSWERS["a"]), ("\ud83d", ANSWERS["b"])])
+    assert journal.read(["a", "b"]) == {}
+    journal.write([("a", ANSWERS["a"]), ("b", ANSWERS["b"])])
+    assert set(journal.read(["a", "b"])) == {"a", "b"}

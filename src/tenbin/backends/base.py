@@ -16,6 +16,22 @@ Encoding = Literal["joint", "separate"]
 
 
 @dataclass(frozen=True, slots=True)
+class Workers:
+    """How many workers answer, where they live, and what each of them may take."""
+
+    count: int | None = None
+    """None: as many as the cluster has room for."""
+    address: str | None = None
+    """Of a Ray cluster; None: one of this machine's own, started for the run."""
+    num_gpus: float | None = None
+    """GPUs a worker; None: what the backend and the device ask for."""
+    num_cpus: float = 1.0
+    """CPUs, and so threads, a worker."""
+    shard_size: int = 256
+    """Requests that are handed to a worker at a time, at most."""
+
+
+@dataclass(frozen=True, slots=True)
 class BackendSettings:
     """What the user said about the model and how to drive it."""
 
@@ -33,6 +49,14 @@ class BackendSettings:
     cache_dir: str | None = None
     notify: Callable[[str], None] | None = None
     """Told what takes long before any request is asked."""
+    workers: Workers | None = None
+    """Where the model answers in other processes; None: in this one."""
+    memory_share: float | None = None
+    """Part of a device's whole memory that the backend may count on. None: whatever is free as it
+    starts. Where several must batch alike, what each may take is said and not looked up."""
+    loads_elsewhere: bool = False
+    """Whether only tokenizer and fingerprint are wanted here: devices of this machine say nothing
+    then, because the weights are loaded on another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +176,27 @@ def chat_format_of(backend: Backend) -> ChatFormat | None:
     """
     found: ChatFormat | None = getattr(backend, "chat_format", backend.tokenizer)
     return found
+
+
+@runtime_checkable
+class Portioned(Protocol):
+    """A backend whose answers come in portions that must be kept whole.
+
+    Where a run breaks off, what is left is cut into portions again: unless whole portions were
+    written down, the rest would be cut differently than it was.
+    """
+
+    def run_portions(self, requests: Sequence[Request]) -> Iterator[Sequence[tuple[str, Response]]]:
+        """As `run`, many answers at a time."""
+        ...
+
+
+def portions_of(
+    backend: Backend, requests: Sequence[Request]
+) -> Iterator[Sequence[tuple[str, Response]]]:
+    """All answers, in portions that are to be kept whole: one at a time where none says more."""
+    if isinstance(backend, Portioned):
+        yield from backend.run_portions(requests)
+        return
+    for answer in backend.run(requests):
+        yield (answer,)

@@ -40,6 +40,8 @@ BACKENDS = {
     "openai-chat": Entry("tenbin.backends.openai.backend", "open_chat", "hf"),
 }
 """`hf-causal` and `hf-auto` are lm-eval's older names of `hf`."""
+_RAY = Entry("tenbin.backends.ray.backend", "open_ray", "ray")
+"""Around any of these, where the settings ask for workers."""
 
 _HF_READER = Entry("tenbin.backends.hf.inspection", "open_reader", "hf")
 READERS = {
@@ -64,7 +66,8 @@ def open_backend(settings: BackendSettings) -> Backend:
         ConfigError: The name or an argument is unknown.
         BackendError: The model is not there, or a library it needs is missing.
     """
-    return cast(Backend, _open(_find(settings.model), settings))
+    entry = _find(settings.model)
+    return cast(Backend, _open(entry if settings.workers is None else _RAY, settings))
 
 
 def open_reader(settings: BackendSettings) -> TokenReader:
@@ -117,7 +120,8 @@ def _open(entry: Entry, settings: BackendSettings) -> object:
         missing = (error.name or "").partition(".")[0]
         if not entry.extra or missing == "tenbin":
             raise
+        what = "--workers" if entry is _RAY else f"the {settings.model} backend"
         raise BackendError(
-            f"the {settings.model} backend needs {missing}, which is not installed",
+            f"{what} needs {missing}, which is not installed",
             f"pip install 'tenbin[{entry.extra}]'",
         ) from error

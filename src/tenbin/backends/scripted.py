@@ -8,6 +8,9 @@ the same on every machine.
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -91,6 +94,8 @@ class ScriptedBackend:
         max_length: int = 4096,
         encoding: Encoding = "joint",
         fingerprint: str | None = None,
+        delay: float = 0.0,
+        poison: str | None = None,
     ) -> None:
         """Prepare the script.
 
@@ -102,6 +107,9 @@ class ScriptedBackend:
             max_length: The tokenizer's window, in characters.
             encoding: Recorded only: characters never merge.
             fingerprint: Stands in for the one made from the settings.
+            delay: Seconds that each answer takes.
+            poison: Kills the process, as one is killed that runs out of memory, at the first
+                request whose prompt or text holds these words.
         """
         self.fingerprint = fingerprint or f"scripted-{encoding}-{max_length}"
         self.asked: list[Request] = []
@@ -111,6 +119,8 @@ class ScriptedBackend:
         self._texts = texts
         self._failures = dict(failures or {})
         self._raise_after = raise_after
+        self._delay = delay
+        self._poison = poison
         self._encoding = encoding
         self._tokenizer = CharacterTokenizer(max_length)
 
@@ -139,12 +149,20 @@ class ScriptedBackend:
                     f"the script ends after {self._raise_after} answers",
                     "this is a drill: run again without raise_after",
                 )
+            self._suffer(request)
             self.answered += 1
             yield request.key, self._answer(request)
 
     def close(self) -> None:
         """Note that it was closed."""
         self.closed = True
+
+    def _suffer(self, request: Request) -> None:
+        if self._delay:
+            time.sleep(self._delay)
+        text = request.text if isinstance(request, Roll) else request.prompt
+        if self._poison is not None and self._poison in text:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def _answer(self, request: Request) -> Response:
         if request.key in self._failures:
@@ -204,15 +222,22 @@ def _thoughtful(written: str, request: Generate, thinking: Thinking) -> Text:
     return Text(answer, finish, len(answer), 0, thought, len(thought), end)
 
 
-_OPTIONS = {"max_length": int, "raise_after": int, "fingerprint": str, "text": str}
+_OPTIONS = {
+    "max_length": int,
+    "raise_after": int,
+    "fingerprint": str,
+    "text": str,
+    "delay": float,
+    "poison": str,
+}
 
 
 def open_scripted(settings: BackendSettings) -> Backend:
     """A scripted backend from the command line's model arguments.
 
     Args:
-        settings: Their model_args may name max_length, raise_after, fingerprint and text (written
-            after every prompt).
+        settings: Their model_args may name max_length, raise_after, fingerprint, text (written
+            after every prompt), delay and poison.
 
     Raises:
         ConfigError: An argument is unknown or has no meaning.

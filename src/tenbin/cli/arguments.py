@@ -18,6 +18,7 @@ _RUN_EXAMPLES = """examples:
   tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq --template native
   tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_gen_ja \\
       --gen_kwargs temperature=0.8,top_p=0.95 --repeats 4
+  tenbin run --model hf --model_args pretrained=PATH --tasks jnli --workers 8
   tenbin run --config run.yaml --limit 100
 """
 _SWEEP_EXAMPLES = """examples:
@@ -152,6 +153,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = _command(commands, "run", "evaluate a model", _RUN_EXAMPLES)
     _add_selection(parser)
     _add_model(parser)
+    _add_workers(parser)
     _add_prompt(parser)
     _add_generation(parser)
     _add_data(parser)
@@ -218,6 +220,7 @@ def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     _add_selection(parser)
     _add_model(parser)
+    _add_workers(parser)
     _add_prompt(parser)
     _add_generation(parser)
     _add_data(parser)
@@ -301,6 +304,41 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--cache_dir", metavar="DIR", help="downloads, converted models and journals"
+    )
+
+
+def _add_workers(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "many workers (needs tenbin[ray]; scores do not depend on their number, docs/scale.md)"
+    )
+    group.add_argument(
+        "--workers",
+        metavar="N",
+        help="answer with N processes, each with the model: `--workers 8` on a machine with 8 GPUs "
+        "is one a GPU. Default: this process alone; with --ray_address as many as fit it",
+    )
+    group.add_argument(
+        "--ray_address",
+        metavar="ADDRESS",
+        help="on a Ray cluster that is up: auto (on one of its machines), HOST:PORT or "
+        "ray://HOST:10001. Every machine must see the model's files and have this tenbin",
+    )
+    group.add_argument(
+        "--num_gpus",
+        metavar="F",
+        help="GPUs a worker: 0.5 puts two on one GPU. Default: 1 where there are GPUs and the "
+        "model runs here (hf, vllm; all of a tensor-parallel engine), else 0",
+    )
+    group.add_argument(
+        "--num_cpus",
+        metavar="N",
+        help="CPUs and threads a worker (default: 1); keep it, and the last digits stay the same",
+    )
+    group.add_argument(
+        "--shard_size",
+        metavar="N",
+        help="requests handed to a worker at a time, at most (default: 256): fewer spread a small "
+        "run better, more keep a large GPU busier",
     )
 
 

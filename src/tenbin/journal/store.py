@@ -72,23 +72,30 @@ class Journal:
                 found[key] = _decode(kind, payload)
         return found
 
-    def write(self, key: str, response: Response) -> None:
-        """Keep an answer; the first one for a key stays."""
-        if isinstance(response, Failure):
+    def write(self, answers: Iterable[tuple[str, Response]]) -> None:
+        """Keep answers, all of them or none; the first one for a key stays."""
+        rows = [
+            (self._fingerprint, key, _NAMES[type(response)], _encode(response))
+            for key, response in answers
+            if not isinstance(response, Failure)
+        ]
+        if not rows:
             return
-        self._connection.execute(
-            "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)",
-            (
-                self._fingerprint,
-                key,
-                _NAMES[type(response)],
-                json.dumps(asdict(response), ensure_ascii=False),
-            ),
-        )
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", rows)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def _encode(response: Response) -> str:
+    return json.dumps(asdict(response), ensure_ascii=False)
 
 
 def _decode(kind: str, payload: str) -> Response:

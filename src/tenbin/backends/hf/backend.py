@@ -66,6 +66,7 @@ class HfBackend:
         facts: Mapping[str, Any] | None = None,
         verdicts: Verdicts | None = None,
         notify: Callable[[str], None] | None = None,
+        memory_share: float | None = None,
     ) -> None:
         """Prepare a backend; `open_hf` and `from_model` are the usual ways in.
 
@@ -80,6 +81,8 @@ class HfBackend:
             facts: What results record of the model besides what this class knows.
             verdicts: What is known of the model from earlier runs.
             notify: Told why a faster way of scoring was passed over.
+            memory_share: Part of the device's memory to count on, so that batches are the same
+                wherever they are made; None: what is free.
         """
         self.fingerprint = fingerprint
         self._tokenizer = tokenizer
@@ -89,6 +92,8 @@ class HfBackend:
         self._engine = engine
         self._compiling: When = compiling
         self._notify = notify
+        self._memory_share = memory_share
+        self._budget = 0
         self._verdicts = verdicts or Verdicts(None, {})
         self._probed = self._proved = NOT_RUN
         self._passed_over: tuple[str, ...] = ()
@@ -186,6 +191,9 @@ class HfBackend:
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""
+        if self._memory_share is not None and self._core is not None:
+            # Whatever became too much for earlier requests: these are batched as any worker would.
+            self._core.budget = self._budget
         for at in range(0, len(requests), _PORTION):
             yield from self._run_portion(requests[at : at + _PORTION])
 
@@ -245,10 +253,12 @@ class HfBackend:
                     pack_budget(device),
                     self._compiling,
                     known,
+                    self._memory_share,
                 )
 
             choice, self._probed = recalled_choice(self._loaded(), self._verdicts, choose)
             self._core, self._passed_over = choice.core, choice.reasons
+            self._budget = choice.core.budget
             if self._notify is not None:
                 for reason in choice.reasons:
                     self._notify(f"scoring by {choice.core.mode}; {reason}")
@@ -267,6 +277,7 @@ class HfBackend:
                     token_budget(input_device(model)),
                     self._compiling,
                     known,
+                    self._memory_share,
                 )
 
             self._generator, self._proved = recalled_generator(model, self._verdicts, make)
@@ -292,6 +303,7 @@ def open_hf(settings: BackendSettings) -> Backend:
         facts=checkpoint.facts,
         verdicts=checkpoint.verdicts,
         notify=settings.notify,
+        memory_share=settings.memory_share,
     )
 
 

@@ -66,7 +66,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         BackendError: The model, the device or a library is not there.
     """
     arguments = read_arguments(settings)
-    device = device_of(arguments)
+    device = device_of(arguments, settings.loads_elsewhere)
     location = locate_model(arguments)
     source = _source(location, arguments, settings)
     config = load_config(source.name, **source.options)

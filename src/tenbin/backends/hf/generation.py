@@ -46,6 +46,7 @@ class Generator:
         budget: int,
         compiling: When = "auto",
         known: Way | None = None,
+        memory_share: float | None = None,
     ) -> None:
         """Find out how the model can write.
 
@@ -57,6 +58,7 @@ class Generator:
             budget: Padded tokens that are read at a time.
             compiling: When prompts are read by compiled layers.
             known: What an earlier generator of the same model found; None to find out.
+            memory_share: Part of the device's memory to count on; None: what is free.
         """
         pens = Pens(model, tokenizer)
         self._classes = LengthClasses(model.config.get_text_config())
@@ -74,6 +76,7 @@ class Generator:
                 budget,
                 self.way.token_bytes,
                 self._compiling if self.way.packs and packs else None,
+                memory_share,
             )
         self.mode: str = self._own.mode if self._own else LibraryGenerate.mode
 

@@ -59,6 +59,7 @@ def choose_core(
     pack_budget: int,
     compiling: When = "auto",
     known: Finding | None = None,
+    memory_share: float | None = None,
 ) -> Choice:
     """The fastest core that passes the probe, or the one that was asked for.
 
@@ -70,6 +71,7 @@ def choose_core(
         pack_budget: Tokens a pack.
         compiling: When the packed tree compiles the model's layers.
         known: What was found out about this model before; spares the probe.
+        memory_share: Part of the device's memory to count on; None: what is free.
 
     Raises:
         BackendError: The core that was asked for fails the probe.
@@ -77,7 +79,7 @@ def choose_core(
     rungs = _rungs(forward, batch_size, row_budget, pack_budget)
     probe = Probe(forward)
     finding = known or _probed(rungs, probe, engine)
-    core = _fitted(forward, rungs[finding.rung].ways[finding.variant])
+    core = _fitted(forward, rungs[finding.rung].ways[finding.variant], memory_share)
     if isinstance(core, PackedTree):
 
         def compiled() -> PackedTree:
@@ -135,7 +137,9 @@ def _probed(rungs: Mapping[str, _Rung], probe: Probe, engine: str) -> Finding:
     return Finding("plain", 0, tuple(passed_over), not probe.was_cramped)
 
 
-def _fitted(forward: Forward, make: Callable[[], ScoringCore]) -> ScoringCore:
+def _fitted(
+    forward: Forward, make: Callable[[], ScoringCore], memory_share: float | None
+) -> ScoringCore:
     """A core whose budget is what memory holds."""
     core = make()
 
@@ -146,7 +150,7 @@ def _fitted(forward: Forward, make: Callable[[], ScoringCore]) -> ScoringCore:
 
     config = forward.model.config.get_text_config()
     try:
-        core.budget = fitted_budget(forward.device, config, core.budget, measure)
+        core.budget = fitted_budget(forward.device, config, core.budget, measure, memory_share)
     except (RuntimeError, MemoryError):
         # Halving finds the size where measuring it did not.
         release_memory(forward.device)

@@ -19,14 +19,20 @@ from tenbin.errors import BackendError
 _MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
 
 
-def device_of(arguments: HfArguments) -> str:
+def device_of(arguments: HfArguments, elsewhere: bool = False) -> str:
     """The device that the arguments mean; a device map may be the name of one.
+
+    Args:
+        arguments: What the user said.
+        elsewhere: Whether it is another machine's: a device that is named is there then.
 
     Raises:
         BackendError: There is no such device.
     """
     if arguments.device_map is not None and arguments.device_map not in _MAPS:
-        return choose_device(arguments.device_map)
+        return arguments.device_map if elsewhere else choose_device(arguments.device_map)
+    if elsewhere and arguments.device not in (None, "auto"):
+        return str(arguments.device)
     return choose_device(arguments.device)
 
 

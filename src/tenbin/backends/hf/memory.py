@@ -75,25 +75,39 @@ def pack_budget(device: Any) -> int:
     return {"cuda": 32768, "mps": 4096}.get(device.type, 4096)
 
 
-def fitted_budget(device: Any, config: Any, most: int, measure: Callable[[int], object]) -> int:
-    """Tokens a batch may have, by what is free now.
+def fitted_budget(
+    device: Any,
+    config: Any,
+    most: int,
+    measure: Callable[[int], object],
+    share: float | None = None,
+) -> int:
+    """Tokens a batch may have, by what is free now or by a share of all there is.
 
     Args:
         device: Where the model runs.
         config: That of the text model; a CPU's need is reckoned from it.
         most: The largest answer.
         measure: Computes a batch of so many tokens; a GPU's need is read off two of them.
+        share: Part of the device's memory that may be counted on, whatever is free. The answer is
+            then `most` halved some times: the same on all devices that are about the same.
     """
     if device.type == "cuda":
         small, large = (_peak(device, measure, size) for size in _SIZES)
         each = max(1.0, (large - small) / (_SIZES[1] - _SIZES[0]))
-        room = _SHARE * _free_on_gpu(device) - max(0.0, small - each * _SIZES[0])
+        free = _free_on_gpu(device) if share is None else _promised_on_gpu(device, share)
+        room = _SHARE * free - max(0.0, small - each * _SIZES[0])
     else:
-        free = free_ram()
-        if free is None:
+        ram = free_ram() if share is None else promised_ram(share)
+        if ram is None:
             return most
-        each, room = token_bytes(config, most), _CPU_SHARE * free
-    return max(min(_LEAST, most), min(most, int(room / each)))
+        each, room = token_bytes(config, most), _CPU_SHARE * ram
+    if share is None:
+        return max(min(_LEAST, most), min(most, int(room / each)))
+    budget = most
+    while budget > _LEAST and budget * each > room:
+        budget //= 2
+    return budget
 
 
 def _peak(device: Any, measure: Callable[[int], object], size: int) -> float:
@@ -106,6 +120,24 @@ def _peak(device: Any, measure: Callable[[int], object], size: int) -> float:
 def _free_on_gpu(device: Any) -> int:
     held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int(torch.cuda.mem_get_info(device)[0]) + held
+
+
+def promised_memory(device: Any, share: float) -> int | None:
+    """Bytes of a share of a device's memory, less what the model itself takes on a GPU."""
+    return _promised_on_gpu(device, share) if device.type == "cuda" else promised_ram(share)
+
+
+def _promised_on_gpu(device: Any, share: float) -> int:
+    held = torch.cuda.memory_allocated(device)
+    return max(0, int(share * torch.cuda.get_device_properties(device).total_memory) - held)
+
+
+def promised_ram(share: float) -> int | None:
+    """Bytes of a share of all RAM; None where the system does not say."""
+    try:
+        return int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def free_ram() -> int | None:

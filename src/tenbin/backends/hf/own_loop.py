@@ -17,7 +17,7 @@ from tenbin.backends.hf.decoding import Decoding
 from tenbin.backends.hf.drawing import Choice
 from tenbin.backends.hf.filling import Filling, PackedFilling, PaddedFilling
 from tenbin.backends.hf.jobs import Job, Pens
-from tenbin.backends.hf.memory import is_out_of_memory, release_memory
+from tenbin.backends.hf.memory import is_out_of_memory, promised_memory, release_memory
 from tenbin.backends.hf.prefixes import Ids, families
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.slots import SlotCache, rounded_up
@@ -47,6 +47,7 @@ class OwnLoop:
         budget: int,
         token_bytes: int,
         compiling: Compiling | None = None,
+        memory_share: float | None = None,
     ) -> None:
         """Prepare a loop.
 
@@ -58,6 +59,7 @@ class OwnLoop:
             token_bytes: Memory that a token takes in the cache.
             compiling: When packs of prompts are read by compiled layers; None where prompts are
                 read side by side instead.
+            memory_share: Part of the device's memory to count on; None: what is free.
         """
         self._reader = Reader(model)
         self._compiling = compiling
@@ -71,6 +73,8 @@ class OwnLoop:
         self._most = _ROWS.get(kind, _ROWS_ELSEWHERE)
         self._spare = _SPARE.get(kind, _SPARE_ELSEWHERE)
         self._ahead = kind == "cuda"
+        self._share = memory_share
+        self._at_first = (self._most, self._budget, self._batch_size)
 
     def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
         """Write an answer to every prompt; all jobs have the same sampling.
@@ -78,6 +82,9 @@ class OwnLoop:
         Yields:
             A job's position and its answer; None when memory did not suffice even for one row.
         """
+        if self._share is not None:
+            # Whatever became too much for earlier jobs: these are batched as any worker would.
+            self._most, self._budget, self._batch_size = self._at_first
         for band in _bands(jobs):
             yield from self._write_band(jobs, band)
 
@@ -125,7 +132,7 @@ class OwnLoop:
         if self._batch_size != "auto":
             return min(self._batch_size, len(jobs))
         length = rounded_up(max(job.length for job in jobs))
-        held = _free_memory(self._reader.device) // (self._token_bytes * length)
+        held = _free_memory(self._reader.device, self._share) // (self._token_bytes * length)
         return max(1, min(len(jobs), self._most, held))
 
     def _run(
@@ -165,8 +172,10 @@ def _bands(jobs: Sequence[Job]) -> list[list[int]]:
     return bands
 
 
-def _free_memory(device: torch.device) -> int:
-    """Bytes that a cache may take: what is free, with room left for the model's own work."""
+def _free_memory(device: torch.device, share: float | None) -> int:
+    """Bytes that a cache may take, by what is free or promised: the model's work needs some too."""
+    if share is not None and (promised := promised_memory(device, share)) is not None:
+        return promised * 6 // 10 if device.type == "cuda" else promised // 3
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)

@@ -1,0 +1,1 @@
+"""Any backend on many workers: Ray carries requests to them and answers back."""

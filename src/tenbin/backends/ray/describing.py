@@ -1,0 +1,43 @@
+"""One description out of many workers': what they agree on, and where they do not.
+
+Knows plain values only. Workers on equal machines say the same; that a probe was remembered on one
+and made on another is no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NOT_RUN = "not run"
+_PROBES = ("probe", "generation_probe")
+
+
+def merged(descriptions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    """The first worker's description, completed by the others'.
+
+    A worker that only scored does not know how texts are written: what some did not run is taken
+    from one that did.
+
+    Returns:
+        The description, and one line for each entry in which workers differ.
+    """
+    whole: dict[str, Any] = {}
+    differing: list[str] = []
+    names = list(dict.fromkeys(name for one in descriptions for name in one))
+    for name in names:
+        values = [one[name] for one in descriptions if name in one]
+        if all(isinstance(value, Mapping) for value in values):
+            whole[name], inner = merged(values)
+            differing += [f"{name}.{line}" for line in inner]
+            continue
+        known = [value for value in values if value != _NOT_RUN] or values
+        if name in _PROBES:
+            # Made at this start by any of them, or remembered by all.
+            whole[name] = min(known)
+            continue
+        whole[name] = known[0]
+        others = [value for value in known[1:] if value != known[0]]
+        if others:
+            differing.append(f"{name}: {known[0]!r}, elsewhere {others[0]!r}")
+    return whole, differing

@@ -1,0 +1,35 @@
+"""A real Ray cluster of two nodes on this machine's loopback, started once for all tests here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'tenbin[ray]'")
+
+# Nodes take this over as they start. Ray binds to loopback alone where it is told that there are no
+# other machines, as it is by default on some systems.
+os.environ.update(
+    RAY_USAGE_STATS_ENABLED="0",
+    RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
+    OMP_NUM_THREADS="1",
+    OMP_WAIT_POLICY="PASSIVE",
+)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Two nodes, of two and of three logical CPUs."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    options = {"object_store_memory": 100 << 20, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, **options})
+    made.add_node(num_cpus=3, **options)
+    made.wait_for_nodes()
+    yield made
+    ray.shutdown()
+    made.shutdown()
