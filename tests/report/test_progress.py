@@ -56,3 +56,14 @@ def test_a_batch_that_came_at_once_shows_no_pace(
     clock.now += 1.0
     lines.advance(1.0)
     assert capsys.readouterr().err.splitlines()[-1] == "tenbin: 11 of 100 answered"
+
+
+def test_a_second_round_counts_anew(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = progress.LineProgress()
+    for total in (3, 2):
+        lines.start(total, float(total))
+        for _ in range(total):
+            lines.advance(1.0)
+        lines.finish()
+    said = capsys.readouterr().err
+    assert "3 of 3 answered" in said and "2 of 2 answered" in said

@@ -38,6 +38,7 @@ class LineProgress:
     def start(self, total: int, work: float) -> None:
         """Asking begins; the model's weights come first."""
         self._total, self._work = total, work
+        self._done, self._worked, self._worked_before = 0, 0.0, 0.0
         self._started = self._spoken = time.monotonic()
         self.message(f"loading the model, then asking {total:,} times")
 
@@ -97,7 +98,7 @@ class BarProgress:
             TimeRemainingColumn,
         )
 
-        self._total = total
+        self._total, self._done = total, 0
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
