@@ -103,22 +103,41 @@ def measure(path: Path) -> dict[str, Any]:
 
 SCROLL = """async () => {
   const list = document.querySelector('.rows');
-  const times = [];
-  let last = performance.now();
-  const steps = 240;
-  for (let step = 0; step <= steps; step += 1) {
-    list.scrollTop = (list.scrollHeight * step) / steps;
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-    const now = performance.now();
-    times.push(now - last);
-    last = now;
-    if (step % 24 === 0) document.querySelector('.row')?.click();
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const round = (value) => Math.round(value * 10) / 10;
+  const paces = async (name, steps, place) => {
+    const times = [];
+    let last = performance.now();
+    for (let step = 0; step <= steps; step += 1) {
+      list.scrollTop = place(step);
+      await frame();
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+    }
+    times.sort((a, b) => a - b);
+    const at = (share) => round(times[Math.floor(times.length * share)]);
+    return { [`${name}_frame_median_milliseconds`]: at(0.5), [`${name}_frame_95th_milliseconds`]: at(0.95) };
+  };
+  const wheel = await paces('wheel', 300, (step) => 120 * step);
+  const whole = await paces('whole_list', 240, (step) => (list.scrollHeight * step) / 240);
+  const opened = [];
+  for (let at = 0; at < 10; at += 1) {
+    list.scrollTop = (list.scrollHeight * at) / 10;
+    await frame();
+    const row = document.querySelectorAll('.row')[8];
+    const name = row.querySelector('.mono').textContent;
+    const started = performance.now();
+    row.click();
+    while (!document.querySelector('.sample h2')?.innerText.includes(name)) await frame();
+    opened.push(performance.now() - started);
   }
-  times.sort((a, b) => a - b);
+  opened.sort((a, b) => a - b);
   return {
-    frames: times.length,
-    frame_median_milliseconds: Math.round(times[Math.floor(times.length / 2)] * 10) / 10,
-    frame_95th_milliseconds: Math.round(times[Math.floor(times.length * 0.95)] * 10) / 10,
+    ...wheel,
+    ...whole,
+    open_document_median_milliseconds: round(opened[5]),
+    open_document_longest_milliseconds: round(opened[9]),
     rows_in_page: document.querySelectorAll('.row').length,
     blocks_inflated: Number(document.documentElement.dataset.inflated),
   };
