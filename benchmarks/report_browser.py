@@ -117,7 +117,10 @@ SCROLL = """async () => {
     }
     times.sort((a, b) => a - b);
     const at = (share) => round(times[Math.floor(times.length * share)]);
-    return { [`${name}_frame_median_milliseconds`]: at(0.5), [`${name}_frame_95th_milliseconds`]: at(0.95) };
+    return {
+      [`${name}_frame_median_milliseconds`]: at(0.5),
+      [`${name}_frame_95th_milliseconds`]: at(0.95),
+    };
   };
   const wheel = await paces('wheel', 300, (step) => 120 * step);
   const whole = await paces('whole_list', 240, (step) => (list.scrollHeight * step) / 240);
