@@ -73,6 +73,8 @@ def _connect(ray: Any, address: str | None, num_cpus: float) -> None:
     if address is None:
         options |= {
             "num_cpus": max(os.cpu_count() or 1, -int(-num_cpus // 1)),
+            # Without it Ray joins whatever cluster somebody else has started on this machine.
+            "address": "local",
             "include_dashboard": False,
             "object_store_memory": _OBJECT_STORE,
         }
