@@ -40,6 +40,11 @@ def hostile_row(id: str, text: str, at: int) -> dict[str, Any]:
     if at % 2:
         row |= {"logprobs": None, "choices": None, "continuations": None, "generated": text}
         row |= {"finish": text, "generated_tokens": 3}
+        row |= {
+            "thinking": text,
+            "thinking_tokens": 3,
+            "thinking_end": ("closed", text)[at % 3 == 0],
+        }
     if at % 5 == 4:
         row |= {"failure_kind": text, "failure_message": text}
     return row

@@ -333,3 +333,29 @@ def test_blocks_in_a_folder_open_from_a_disk(tmp_path: Path, open_page: OpenPage
     opened = open_page(tmp_path / "r.html", "#/samples?run=1&task=made&doc=d000003")
     opened.wait_for_selector(".sample h2")
     assert "質問3は何ですか。" in opened.locator(".sample").inner_text()
+
+
+def test_a_thought_is_folded_before_its_answer(tmp_path: Path, open_page: OpenPage) -> None:
+    thought = {"thinking": "<b>まず</b> A", "thinking_tokens": 7, "thinking_end": "budget"}
+    written = {"logprobs": None, "choices": None, "continuations": None, "generated": "B"}
+    drawn = [
+        {"text": "B", "finish": "end", "tokens": 1, **thought},
+        {"text": "", "finish": "length", "tokens": 0, **thought, "thinking_end": "open"},
+    ]
+    row = choice_row("made", 0, **written, **thought, finish="end", samples=drawn)
+    ends = {"none": 0, "closed": 1, "budget": 2, "open": 0}
+    lengths = {"answers": 3, "answer_tokens": 1.2, "thinking_tokens": 934.4, "thoughts": ends}
+    document = result({"made": config("made")}, [row], lengths={"made": lengths})
+    write_report([write(tmp_path / "run", document, [row])], tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html")
+    facts = page.locator("dl.facts").inner_text()
+    assert "934 tokens before 1 of answer, on average, 2 of 3 cut by the budget" in facts
+    page = open_page(tmp_path / "report.html", "#/samples?doc=d000000")
+    folded = page.locator("details.thought").first
+    assert "cut when its budget was spent · 7 tokens" in folded.inner_text()
+    text = folded.locator("pre")
+    assert not text.is_visible()
+    folded.locator("summary").click()
+    assert text.is_visible() and text.inner_text() == "<b>まず</b> A"
+    page.get_by_text("All 2 answers").click()
+    assert "never closed: no answer follows" in page.locator("ol.steps").inner_text()

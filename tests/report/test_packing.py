@@ -9,6 +9,7 @@ import pytest
 
 from tenbin.report.html.packing import Blocks, pack_samples
 from tenbin.report.html.sample import page_sample, prompt_parts, snippet, state_of
+from tenbin.report.html.summary import thinking_facts
 from tests.report.made_run import choice_row, config, result
 
 
@@ -139,3 +140,29 @@ def test_a_text_weighed_whole_shows_its_log_likelihood() -> None:
     blocks = Blocks()
     index = inflate(blocks, pack_samples(document, [row], blocks)["pages"]["index"])
     assert index["answer"] == ["-7.50"] and index["states"] == {"bits": "n"}  # type: ignore[index]
+
+
+def test_thoughts_are_kept_apart_from_answers() -> None:
+    thought = {"thinking": "so", "thinking_tokens": 2, "thinking_end": "budget"}
+    shown = page_sample(choice_row("made", 0, generated="a", **thought), {}, None)
+    assert {name: shown[name] for name in thought} == thought and shown["generated"] == "a"
+    # Runs whose thoughts were not kept apart say nothing of them.
+    empty = dict.fromkeys(thought)
+    assert not thought.keys() & page_sample(choice_row("made", 0, **empty), {}, None).keys()
+
+
+def test_lengths_of_thoughts_over_all_tasks() -> None:
+    ends = {"none": 1, "closed": 0, "budget": 2, "open": 0}
+    first = {"answers": 3, "answer_tokens": 2.0, "thinking_tokens": 10.0, "thoughts": ends}
+    second = {"answers": 1, "answer_tokens": 6.0, "thinking_tokens": 30.0, "thoughts": ends}
+    plain = {"answers": 9, "answer_tokens": 5.0, "thinking_tokens": None, "thoughts": None}
+    found = thinking_facts({"lengths": {"a": first, "b": second, "c": plain}})
+    assert found == {
+        "answers": 4,
+        "thinking_tokens": 15.0,
+        "answer_tokens": 3.0,
+        "none": 2,
+        "budget": 4,
+        "open": 0,
+    }
+    assert thinking_facts({"lengths": {"c": plain}}) is thinking_facts({}) is None

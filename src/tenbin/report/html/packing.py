@@ -74,7 +74,9 @@ class _CellPacker:
         self.waiting.append(sample)
         if self.shared is None and len(self.first) == _FIRST:
             self._find_shared()
-        self.characters += len(row.get("prompt") or "") + len(row.get("generated") or "")
+        self.characters += sum(
+            len(row.get(name) or "") for name in ("prompt", "thinking", "generated")
+        )
         if len(self.waiting) >= _SAMPLES_A_BLOCK or self.characters >= _CHARACTERS_A_BLOCK:
             self._flush()
 

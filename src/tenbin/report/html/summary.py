@@ -39,6 +39,7 @@ def run_summary(
             "from_journal": document.get("answers_from_journal"),
             "scored_tokens": sum(one["scored_tokens"] for one in packed.values()),
             "generated_tokens": sum(one["generated_tokens"] for one in packed.values()),
+            "thinking": thinking_facts(document),
             "documents": sum(one["count"] for one in packed.values()),
             "version": document.get("tenbin_version"),
         },
@@ -48,6 +49,27 @@ def run_summary(
         "warnings": list(document.get("warnings", ())),
         "command": repeat_command(document.get("config") or {}),
     }
+
+
+def thinking_facts(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Mean lengths over all answers that thoughts were kept apart from; None without any."""
+    found = [
+        lengths
+        for lengths in document.get("lengths", {}).values()
+        if lengths.get("thoughts") and lengths["answers"]
+    ]
+    answers = sum(lengths["answers"] for lengths in found)
+    if not answers:
+        return None
+    means = {
+        name: sum(lengths[name] * lengths["answers"] for lengths in found) / answers
+        for name in ("thinking_tokens", "answer_tokens")
+    }
+    ends = {
+        end: sum(lengths["thoughts"].get(end, 0) for lengths in found)
+        for end in ("none", "budget", "open")
+    }
+    return {"answers": answers, **means, **ends}
 
 
 def cell_summary(

@@ -52,6 +52,7 @@ export function choicesView(sample, language, reveal) {
 export function generatedView(sample, language, reveal) {
   const finish = { stop: say("finish_stop"), end: say("finish_end"), length: say("finish_length") }[sample.finish] ?? sample.finish;
   return [
+    thoughtView(sample, language, reveal),
     sample.generated === "" ? make("p", { class: "none" }, say("empty_answer")) : verbatim(sample.generated, language, reveal, say("generated")),
     make("p", { class: "note" }, [finish, sample.generated_tokens !== undefined ? say("token_count", { n: sample.generated_tokens }) : null, sample.limit ? say("token_limit", { n: sample.limit }) : null].filter(Boolean).join(" · ")),
     sample.drawn ? drawnView(sample, language, reveal) : null,
@@ -59,10 +60,20 @@ export function generatedView(sample, language, reveal) {
   ];
 }
 
+/** What was thought before an answer, folded; nothing where thoughts were not kept apart. */
+function thoughtView(answer, language, reveal) {
+  const end = answer.thinking_end;
+  if (!end) return null;
+  const name = say(`thinking_${end}`);
+  if (!answer.thinking) return make("p", { class: "note" }, name);
+  const tokens = say("token_count", { n: answer.thinking_tokens ?? 0 });
+  return make("details", { class: "thought" }, make("summary", {}, [name, tokens].join(" · ")), verbatim(answer.thinking, language, reveal, say("thought")));
+}
+
 /** Every answer that was drawn, with what the first metric says of it. */
 function drawnView(sample, language, reveal) {
   const values = sample.outcomes?.[0]?.values ?? [];
-  const one = (drawn, at) => make("li", {}, drawn.text === null ? make("span", { class: "none" }, say("state_failed")) : verbatim(drawn.text, language, reveal, say("drawn_answer", { n: at + 1 })), values[at] === undefined || values[at] === null ? null : make("span", { class: "note" }, `${say("value")} ${Number(values[at].toFixed(4))}`));
+  const one = (drawn, at) => make("li", {}, thoughtView(drawn, language, reveal), drawn.text === null ? make("span", { class: "none" }, say("state_failed")) : verbatim(drawn.text, language, reveal, say("drawn_answer", { n: at + 1 })), values[at] === undefined || values[at] === null ? null : make("span", { class: "note" }, `${say("value")} ${Number(values[at].toFixed(4))}`));
   return make("details", {}, make("summary", {}, say("drawn_answers", { n: sample.drawn.length })), make("ol", { class: "steps" }, sample.drawn.map(one)));
 }
 

@@ -52,6 +52,7 @@ function runHead(run, at) {
     [say("documents"), count(facts.documents)],
     [say("answer_tokens"), [facts.scored_tokens ? say("scored_tokens", { n: count(facts.scored_tokens) }) : null, facts.generated_tokens ? say("written_tokens", { n: count(facts.generated_tokens) }) : null].filter(Boolean).join(", ") || "–"],
   ];
+  if (facts.thinking) pairs.push([say("thinking"), thinkingFacts(facts.thinking)]);
   return make(
     "section",
     { class: "run-head" },
@@ -61,6 +62,13 @@ function runHead(run, at) {
     run.sample_data ? make("p", { class: "caution" }, say("sample_data_note")) : null,
     run.warnings.length ? make("p", { class: "caution" }, say("warnings_count", { n: run.warnings.length }), " ", make("a", { href: "#/details" }, say("see_details"))) : null,
   );
+}
+
+/** How long thoughts and answers were, and which thoughts did not end by themselves. */
+function thinkingFacts(thinking) {
+  const lengths = say("thinking_lengths", { thought: count(Math.round(thinking.thinking_tokens)), answer: count(Math.round(thinking.answer_tokens)) });
+  const odd = ["budget", "open", "none"].filter((end) => thinking[end]).map((end) => say(`thinking_count_${end}`, { n: count(thinking[end]), all: count(thinking.answers) }));
+  return [lengths, ...odd].join(say("list_comma"));
 }
 
 function scoreTable() {

@@ -333,6 +333,6 @@ export class SamplesView {
 }
 
 function holds(sample, words) {
-  const texts = [sample.document, ...(sample.parts || []).map(([, text]) => text), sample.generated, sample.target, ...(sample.choices || []), ...(sample.outcomes || []).map((one) => one.answer)];
+  const texts = [sample.document, ...(sample.parts || []).map(([, text]) => text), sample.thinking, sample.generated, sample.target, ...(sample.choices || []), ...(sample.outcomes || []).map((one) => one.answer)];
   return texts.some((text) => typeof text === "string" && text.toLowerCase().includes(words));
 }
