@@ -8,7 +8,7 @@ nothing is fetched.
 
 Always, for tiny models of several architectures in float32: scores by every rung that serves them
 within 1e-4 of single forwards, texts equal to those of transformers' generate; for one of them
-drawn texts that are the same in any batch, and whole texts rolled.
+drawn texts and budgets of thought that are the same in any batch, and whole texts rolled.
 With a checkpoint folder: device_map=auto and an adapter, where their libraries are there. On CUDA:
 the tree's kernel against a softmax in double precision, compiled layers, and full memory. Unless
 --tiny: a Llama of 1B shape in --dtype, scores within NOISE times what single rows themselves
@@ -42,7 +42,7 @@ from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.hf.stepping import Stepper
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Roll, Rolled, Sampling, Score, Scores, Text
+from tenbin.records import Generate, Roll, Rolled, Sampling, Score, Scores, Text, Thinking
 
 EXACT = 1e-4
 NOISE = 4.0
@@ -198,6 +198,24 @@ def check_drawn(report: Report, name: str, model: Any, tokenizer: Any) -> None:
     drawn = sum(together[request.key] != likely[request.key] for request in requests)
     said = f"{same} of {len(requests)} the same one by one and together, {drawn} not the likeliest"
     report.line(name, same == len(requests) and drawn > 0, said)
+
+
+def check_thoughts(report: Report, name: str, model: Any, tokenizer: Any) -> None:
+    """Budgets are forced upon rows where they stand, also in steps that were begun ahead."""
+    requests = [
+        Generate(str(at), f"{text}<think>", ("e",), NEW_TOKENS, thinking=Thinking(budget=at))
+        for at, text in enumerate(make_prompts(10, 12))
+    ]
+    together = dict(HfBackend.from_model(model, tokenizer).run(requests))
+    alone = dict(HfBackend.from_model(model, tokenizer, batch_size=1).run(requests))
+    library = HfBackend.from_model(model, tokenizer)
+    library._writer()._own = None
+    written = dict(library.run(requests))
+    same = sum(together[r.key] == alone[r.key] == written[r.key] for r in requests)
+    texts = [answer for answer in together.values() if isinstance(answer, Text)]
+    forced = sum(text.thinking_end == "budget" for text in texts)
+    said = f"{same} of {len(requests)} the same alone, together and by generate, {forced} forced"
+    report.line(name, same == len(requests) and forced > len(requests) // 2, said)
 
 
 def check_rolling(report: Report, name: str, model: Any, tokenizer: Any) -> None:
@@ -395,6 +413,7 @@ def main() -> int:
     tiny = make_tiny("llama", len(tokenizer), chosen.device)
     check_rolling(report, "rolling, llama", tiny, tokenizer)
     report.guard("drawn", lambda: check_drawn(report, "texts, drawn, llama", tiny, tokenizer))
+    report.guard("thoughts", lambda: check_thoughts(report, "thoughts, llama", tiny, tokenizer))
     report.guard("checkpoint folder", lambda: check_folder(report, tokenizer, chosen.device))
     if device.type == "cuda":
         report.guard("kernel", lambda: check_kernel(report, device))

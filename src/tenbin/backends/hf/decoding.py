@@ -158,7 +158,8 @@ class Decoding:
                 continue
             complete = row.writing.add(row.forced.get(row.next, token))
             row.next += 1
-            row.force()
+            if row.writing.forced:
+                row.force()
             if complete:
                 yield row.job
 
