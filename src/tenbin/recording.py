@@ -12,6 +12,7 @@ from typing import Any
 
 from tenbin.config import SCALE, RunConfig
 from tenbin.metrics.judge import metric_names
+from tenbin.naming import choices_by, letter_share, naming_notices
 from tenbin.planning.plan import content_key
 from tenbin.preparation import CellSetup, Data
 from tenbin.records import Cell, Prompt, ScoreRow, Scores, Task, Template, Text
@@ -38,7 +39,10 @@ def record(
     judged: Sequence[Judged],
     notices: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Everything of result.json that does not come from the model or the clock."""
+    """Everything of result.json that does not come from the model or the clock.
+
+    `notices` were said before anything was asked.
+    """
     return {
         "tenbin_version": __version__,
         "schema_version": SCHEMA_VERSION,
@@ -52,6 +56,7 @@ def record(
         "warnings": [
             *data.notices(),
             *notices,
+            *naming_notices(setups, judged),
             *window_notices(setups, judged),
             *_range_notices(scores),
         ],
@@ -100,7 +105,10 @@ def _cell_entries(
             "effective": len(asked[cell]),
         }
         entries["higher_is_better"][cell.id] = {r.metric: r.higher_is_better for r in rows}
-        entries["configs"][cell.id] = _cell_config(setup)
+        entries["configs"][cell.id] = {
+            **_cell_config(setup),
+            "choices_by": choices_by(asked[cell]),
+        }
         entries["data"][cell.id] = data_entries(data.files(setup))
         entries["prompts"][cell.id] = _prompt_entries(setup, asked[cell])
         if setup.task.kind == "generate":
@@ -175,6 +183,7 @@ def _prompt_entries(setup: CellSetup, judged: Sequence[Judged]) -> dict[str, Any
         "documents_with_dropped_examples": sum(p.dropped_examples > 0 for p in prompts),
         "dropped_examples": sum(p.dropped_examples for p in prompts),
         "truncated_documents": sum(_truncated(one) for one in judged),
+        "letter_share": letter_share(judged),
     }
 
 

@@ -341,13 +341,19 @@ class Picked:
     """The answer to a Score by a model that names one choice and shows no likelihood of texts."""
 
     choice: int | None
-    """Index of the continuation it named; None where its words name none of them."""
+    """Index of the continuation whose label is the likeliest first token; None where `text` is to
+    be read, which metrics do."""
     way: Literal["letter_logprobs", "generated"]
-    """By the likeliest first token among the letters of the choices, or read out of its text."""
+    """By the likeliest first token among the labels of the choices, or read out of its text."""
     text: str
     """What it wrote."""
+    labels: tuple[str, ...] = ()
+    """What the choices are called: letters, or what the prompt calls them."""
+    added: str = ""
+    """What was put behind the prompt, a list of the choices and an instruction; empty where the
+    prompt itself shows labels and was asked as it is."""
     logprobs: tuple[float | None, ...] = ()
-    """Of the letters, where the server shows them; None: not among those shown."""
+    """Of the labels, where the server shows them; None: not among those shown."""
     usage: Usage | None = None
 
 

@@ -17,6 +17,7 @@ from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.journal.store import Journal
 from tenbin.metrics.registry import find_metric
+from tenbin.naming import suited_cells
 from tenbin.planning.plan import Plan
 from tenbin.preparation import (
     CellSetup,
@@ -104,7 +105,8 @@ def execute_cells(
         backend if backend is not None else open_backend(backend_settings(config, listener.message))
     )
     try:
-        notices = _thinking_notices(setups, config, opened)
+        setups, left_out = suited_cells(setups, opened)
+        notices = [*left_out, *_thinking_notices(setups, config, opened)]
         for notice in notices:
             listener.message(notice)
         plan = _plan(config, setups, data, opened)

@@ -12,12 +12,14 @@ from typing import Any
 from tenbin.errors import TaskError
 from tenbin.metrics import choice, filters, rolling
 from tenbin.metrics.japanese import japanese_exact_match, japanese_f1
-from tenbin.metrics.registry import Metric, find_metric
+from tenbin.metrics.picking import read_named
+from tenbin.metrics.registry import NO_CHOICE, Metric, find_metric
 from tenbin.metrics.text import exact_match, format_failure
 from tenbin.records import (
     Failure,
     MetricUse,
     Outcome,
+    Picked,
     Prompt,
     Response,
     Rolled,
@@ -35,6 +37,8 @@ _CHOOSERS: Mapping[str, Callable[[Prompt, Scores], int]] = {
     "balanced_acc": choice.acc,
     "mcc": choice.acc,
     "macro_f1": choice.acc,
+    # Among weighed choices one is always the likeliest.
+    NO_CHOICE: choice.acc,
 }
 _OPTIONS = {
     "exact_match": frozenset(
@@ -96,6 +100,9 @@ def judge(
     drawn = (response, *further)
     if any(isinstance(one, Failure) for one in drawn):
         return [_unscored(prompt, name) for name, _ in metric_names(task)]
+    if task.kind == "choice" and isinstance(response, Picked):
+        named = read_named(prompt, response)
+        return [_judge_named(use, prompt, named) for use in task.metrics]
     if task.kind == "choice" and isinstance(response, Scores):
         return [_judge_choice(use, prompt, response, unconditional) for use in task.metrics]
     texts = [one.text for one in drawn if isinstance(one, Text)]
@@ -129,9 +136,31 @@ def _judge_choice(
         cell=prompt.cell,
         document=prompt.document,
         metric=use.name,
-        value=float(predicted == prompt.gold),
+        value=0.0 if use.metric == NO_CHOICE else float(predicted == prompt.gold),
         answer=prompt.choices[predicted],
         predicted=predicted,
+        gold=prompt.gold,
+        group=prompt.group,
+    )
+
+
+def _judge_named(use: MetricUse, prompt: Prompt, named: int | None) -> Outcome:
+    """A choice that was named. Where none was, the answer is wrong, and `no_choice` counts it."""
+    if find_metric(use.metric).needs_likelihoods:
+        raise TaskError(
+            f"{prompt.cell.id}: {use.name} needs the likelihoods of the choices, and this model"
+            " names one of them"
+        )
+    if prompt.gold is None or prompt.choices is None:
+        raise TaskError(f"{prompt.cell.id}: document {prompt.document} has no gold choice")
+    right = named == prompt.gold
+    return Outcome(
+        cell=prompt.cell,
+        document=prompt.document,
+        metric=use.name,
+        value=float(named is None if use.metric == NO_CHOICE else right),
+        answer=None if named is None else prompt.choices[named],
+        predicted=named,
         gold=prompt.gold,
         group=prompt.group,
     )

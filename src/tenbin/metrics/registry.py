@@ -32,6 +32,8 @@ class Metric:
     description: str
     percent: bool = False
     """Whether values run from 0 to 100 instead of 0 to 1."""
+    needs_likelihoods: bool = False
+    """Whether it cannot judge a model that only names a choice."""
 
     @property
     def top(self) -> float | None:
@@ -41,10 +43,12 @@ class Metric:
         return 100.0 if self.percent else 1.0
 
 
-def _choice(
-    name: str, description: str, aggregation: Aggregation = "mean", unconditional: bool = False
-) -> Metric:
-    return Metric(name, "choice", aggregation, True, unconditional, description)
+def _choice(name: str, description: str, aggregation: Aggregation = "mean") -> Metric:
+    return Metric(name, "choice", aggregation, True, False, description)
+
+
+def _weighing(name: str, description: str, unconditional: bool = False) -> Metric:
+    return Metric(name, "choice", "mean", True, unconditional, description, needs_likelihoods=True)
 
 
 def _generate(
@@ -54,18 +58,28 @@ def _generate(
 
 
 def _roll(name: str, description: str, aggregation: Aggregation = "weighted_perplexity") -> Metric:
-    return Metric(name, "roll", aggregation, False, False, description)
+    return Metric(name, "roll", aggregation, False, False, description, needs_likelihoods=True)
 
+
+NO_CHOICE = "no_choice"
 
 _ALL = (
     _choice("acc", "share of documents whose most likely choice is the right one"),
-    _choice("acc_norm", "acc with log-likelihood per character of the choice"),
-    _choice("acc_norm_bytes", "acc with log-likelihood per UTF-8 byte of the choice"),
-    _choice("acc_norm_tokens", "acc with log-likelihood per token of the choice"),
-    _choice("acc_pmi", "acc by how much the prompt raises a choice's likelihood", "mean", True),
+    _weighing("acc_norm", "acc with log-likelihood per character of the choice"),
+    _weighing("acc_norm_bytes", "acc with log-likelihood per UTF-8 byte of the choice"),
+    _weighing("acc_norm_tokens", "acc with log-likelihood per token of the choice"),
+    _weighing("acc_pmi", "acc by how much the prompt raises a choice's likelihood", True),
     _choice("balanced_acc", "mean recall over the gold classes", "balanced_acc"),
     _choice("mcc", "Matthews correlation of gold and predicted classes", "mcc"),
     _choice("macro_f1", "mean F1 over classes", "macro_f1"),
+    Metric(
+        NO_CHOICE,
+        "choice",
+        "mean",
+        False,
+        False,
+        "share of documents to which no choice was named; none where choices are weighed",
+    ),
     _generate(
         "japanese_exact_match", "percent equal to a reference after normalisation", True, True
     ),

@@ -214,9 +214,14 @@ def _answer(sample: Mapping[str, Any], metric: str) -> Answer:
             f"{sample['id']}: {metric} is not simply right or wrong ({outcome['value']:g})",
             "name a metric that is, with --metric",
         )
-    label = letter(outcome["predicted"]) if chosen else (outcome["answer"] or "").strip()
+    label = _named(outcome) if chosen else (outcome["answer"] or "").strip()
     state: State = "read" if label else "unreadable"
     return Answer(state, label or None, outcome["value"] > 0, gold, offered, sample["item"])
+
+
+def _named(outcome: Mapping[str, Any]) -> str:
+    """The letter of the choice; empty where the model named none."""
+    return "" if outcome["predicted"] is None else letter(outcome["predicted"])
 
 
 def letter(position: int) -> str:

@@ -14,6 +14,7 @@ Kind = Literal["data", "prompts", "shots", "seed", "decoding", "profile"]
 KINDS: tuple[str, ...] = get_args(Kind)
 """What may differ, as users name it."""
 
+_USUAL_CHOICE = "likelihoods of their texts"
 _ASKED = ("prompt", "continuations", "stop", "max_gen_toks")
 _SETTINGS = (
     "apply_chat_template",
@@ -107,7 +108,9 @@ def _data(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
 
 
 def _decoding(config: Mapping[str, Any]) -> str:
-    """How answers were chosen; runs of earlier versions know greedy decoding only."""
+    """How answers were chosen; runs of earlier versions know likelihoods and greedy decoding."""
+    if config.get("output_type") == "choice":
+        return f"choices by {config.get('choices_by') or _USUAL_CHOICE}"
     thinking = config.get("thinking")
     thought = f", thoughts of up to {thinking['budget']:,} tokens" if thinking else ""
     if not config.get("do_sample"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.errors import ResultError
-from tenbin.records import Failure, Outcome, Prompt, Response, Rolled, Scores, Text
+from tenbin.records import Failure, Outcome, Picked, Prompt, Response, Rolled, Scores, Text
 
 # Rows a group of the file: small enough to be made and read on demand, large enough to compress.
 _ROWS_A_GROUP = 1_000
@@ -36,6 +36,7 @@ def sample_row(
     scores = response if isinstance(response, Scores) else None
     logprobs, token_counts = _weighed(response)
     text = response if isinstance(response, Text) else None
+    picked = response if isinstance(response, Picked) else None
     failure = next((r for r in (*drawn, bare) if isinstance(r, Failure)), None)
     cell = prompt.cell
     return {
@@ -57,7 +58,11 @@ def sample_row(
         "token_counts": token_counts,
         "greedy": _listed(scores.greedy if scores else None),
         "unconditional_logprobs": _listed(bare.logprobs if isinstance(bare, Scores) else None),
-        "generated": text.text if text else None,
+        "picked_by": picked.way if picked else None,
+        "labels": _listed(picked.labels if picked else None),
+        "label_logprobs": _listed(picked.logprobs if picked else None),
+        "added": picked.added if picked else None,
+        "generated": text.text if text else picked.text if picked else None,
         "finish": text.finish if text else None,
         "generated_tokens": text.token_count if text else None,
         **_thought(prompt, text),
@@ -152,6 +157,10 @@ def _schema() -> Any:
         ("token_counts", pa.list_(whole)),
         ("greedy", pa.list_(pa.bool_())),
         ("unconditional_logprobs", pa.list_(real)),
+        ("picked_by", text),
+        ("labels", pa.list_(text)),
+        ("label_logprobs", pa.list_(real)),
+        ("added", text),
         ("generated", text),
         ("finish", text),
         ("generated_tokens", whole),

@@ -104,8 +104,11 @@ def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
         return Measured(documents, clusters, _weighed(scored), ratio, False, ratio)
     if aggregation not in _CONFUSION:
         raise ResultError(f"unknown aggregation {aggregation!r}")
-    gold, predicted = _classes(scored)
-    size = max([*gold, *predicted], default=0) + 1
+    gold, named = _classes(scored)
+    size = max([*gold, *(one for one in named if one is not None)], default=0) + 1
+    # Where no choice was named, that is a prediction of its own, which is never right.
+    predicted = [size if one is None else one for one in named]
+    size += None in named
     features = np.zeros((len(scored), size * size))
     features[np.arange(len(scored)), np.array(gold, int) * size + np.array(predicted, int)] = 1.0
     matrix_score = _CONFUSION[aggregation]
@@ -149,13 +152,13 @@ def _weighed(scored: Sequence[Outcome]) -> Array:
     return np.array(rows, dtype=np.float64).reshape(-1, 2)
 
 
-def _classes(scored: Sequence[Outcome]) -> tuple[list[int], list[int]]:
+def _classes(scored: Sequence[Outcome]) -> tuple[list[int], list[int | None]]:
+    gold: list[int] = []
     for outcome in scored:
-        if outcome.gold is None or outcome.predicted is None:
+        if outcome.gold is None or (outcome.predicted is None and outcome.value):
             raise ResultError(
                 f"{outcome.cell.id}: {outcome.metric} of document {outcome.document} has no class",
                 "metrics over a confusion matrix need gold and predicted choices",
             )
-    return [o.gold for o in scored if o.gold is not None], [
-        o.predicted for o in scored if o.predicted is not None
-    ]
+        gold.append(outcome.gold)
+    return gold, [outcome.predicted for outcome in scored]

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from tenbin.backends.base import Backend, BackendSettings, ChatFormat, Encoding, Tokenizer
 from tenbin.backends.openai.arguments import read_arguments, written_arguments
+from tenbin.backends.openai.choosing import Letters, find_letters
 from tenbin.backends.openai.conversation import ConversationFormat
 from tenbin.backends.openai.fingerprint import fingerprint_of
 from tenbin.backends.openai.generation import write
 from tenbin.backends.openai.identity import Identity, identify
+from tenbin.backends.openai.instruction import all_wordings
 from tenbin.backends.openai.probe import find_scales
 from tenbin.backends.openai.pump import Item, Result, pumped
 from tenbin.backends.openai.scoring import Scales, server_tokenizer
@@ -59,6 +61,7 @@ class ServerBackend:
         self._notify = notify
         self._traffic = Traffic()
         self._scales: Scales | None = None
+        self._letters: Letters | None = None
         self.fingerprint = fingerprint_of(self._depends_on())
 
     @property
@@ -82,8 +85,8 @@ class ServerBackend:
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""
-        if self.shows_likelihoods and any(isinstance(one, Score | Roll) for one in requests):
-            self._find_scales()
+        if any(isinstance(one, Score | Roll) for one in requests):
+            self._find_out()
         yield from self._pumped(requests, self._answer)
 
     def _pumped(
@@ -93,9 +96,12 @@ class ServerBackend:
         # More than may call at a time: some of them wait for another try.
         return pumped(items, session, answer, 2 * self._server.arguments.concurrency)
 
-    def _find_scales(self) -> None:
-        """Find out how the server weighs texts, before any document is asked."""
-        if self._scales is None:
+    def _find_out(self) -> None:
+        """Find out how the server weighs texts or names choices, before any document is asked."""
+        if not self.shows_likelihoods:
+            if self._letters is None:
+                (self._letters,) = self._pumped([()], lambda session, _: find_letters(session))
+        elif self._scales is None:
             tokenizer = server_tokenizer(self._tokenizer)
 
             async def find(session: Session, encoding: Encoding) -> Scales:
@@ -114,14 +120,19 @@ class ServerBackend:
         response: Response
         if isinstance(request, Generate):
             response = await self._write(session, request)
-        elif self._scales is None:
-            response = Failure("unsupported", "this server shows no likelihoods of texts")
-        elif isinstance(request, Score):
-            response = await self._scales.score(session, request)
+        elif self._scales is not None:
+            response = await self._weigh(session, request, self._scales)
+        elif self._letters is not None and isinstance(request, Score):
+            response = await self._letters.pick(session, request)
         else:
-            response = await self._scales.roll(session, request)
+            response = Failure("unsupported", "this model names choices and weighs no texts")
         session.note(response)
         return request.key, response
+
+    async def _weigh(self, session: Session, request: Score | Roll, scales: Scales) -> Response:
+        if isinstance(request, Score):
+            return await scales.score(session, request)
+        return await scales.roll(session, request)
 
     async def _write(self, session: Session, request: Generate) -> Response:
         if self._tokenizer is None or self._server.is_chat:
@@ -170,6 +181,9 @@ class ServerBackend:
             "settings": written_arguments(arguments),
             "traffic": asdict(self._traffic),
         }
+        if self._letters is not None:
+            own = self._server.arguments.instruction
+            described["instruction"] = {"given": own} if own else all_wordings()
         if said.dialect == "llama.cpp":
             kind = said.facts.get("quantisation")
             described["gguf"] = f"{said.facts.get('file', 'a GGUF file')}, run by llama.cpp" + (
@@ -178,7 +192,14 @@ class ServerBackend:
         return described
 
     def _scoring(self) -> str | None:
-        """By which way of the protocol texts were weighed; None where none were."""
+        """How choices were weighed or named; None where there were none."""
+        if self._letters is not None:
+            how = (
+                f"the {self._letters.depth} likeliest first tokens"
+                if self._letters.depth
+                else (f"written texts, since first tokens are not shown: {self._letters.reason}")
+            )
+            return f"choices named by letter, out of {how}"
         if self._scales is None:
             return None
         border = "tokens" if self._tokenizer is not None else "text"

@@ -1,0 +1,139 @@
+"""Let a model name a choice by its letter, for servers that weigh no texts.
+
+The likeliest letter among the first tokens, where the server shows their log-probabilities; else
+the text is kept, and metrics read the letter out of it. Knows both shapes of log-probabilities;
+judges nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenbin.backends.openai.counting import usage_of
+from tenbin.backends.openai.dialect import decoding_fields
+from tenbin.backends.openai.generation import Written, prompt_fields, read_written
+from tenbin.backends.openai.question import Question, question_of
+from tenbin.backends.openai.session import Session
+from tenbin.backends.openai.transport import Reply
+from tenbin.records import Failure, Picked, Score
+
+_DEPTHS = (20, 5)
+"""First tokens that are asked for: 20 is the most that servers show, some show 5."""
+_PROBE = Question("Which of these is a colour?\nA. blue\nB. Tuesday\nAnswer:", ("A", "B"), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """How one server is made to name choices."""
+
+    depth: int
+    """First tokens whose log-probabilities it shows; 0: none, and texts are read."""
+    reason: str = ""
+    """Why it shows none."""
+
+    async def pick(self, session: Session, request: Score) -> Picked | Failure:
+        """Ask for one letter."""
+        server = session.server
+        question = question_of(request, server.arguments.instruction, server.is_chat)
+        if isinstance(question, Failure):
+            return question
+        reply = await _ask(session, question, self.depth)
+        if isinstance(reply, Failure):
+            return reply
+        written = read_written(reply)
+        if isinstance(written, Failure):
+            return written
+        return _picked(question, reply, written)
+
+
+async def find_letters(session: Session) -> Letters:
+    """Find out whether a server shows the log-probabilities of first tokens.
+
+    Raises:
+        BackendError: Nothing can be asked of this server.
+    """
+    if session.server.arguments.logprobs == "never":
+        return Letters(0, "logprobs=never")
+    reason = ""
+    for depth in _DEPTHS:
+        reply = await _ask(session, _PROBE, depth)
+        if isinstance(reply, Reply):
+            return Letters(depth) if first_tokens(reply.body) else Letters(0, "asked for, not sent")
+        # Refused: with fewer of them it may go, and without any the documents may.
+        reason = reply.message
+    return Letters(0, reason)
+
+
+async def _ask(session: Session, question: Question, depth: int) -> Reply | Failure:
+    arguments = session.server.arguments
+    return await session.ask(
+        {
+            **prompt_fields(session, question.prompt, None),
+            arguments.limit_field: arguments.choice_tokens,
+            **decoding_fields(session.server.dialect, None),
+            **_depth_fields(depth, session.server.is_chat),
+        }
+    )
+
+
+def _depth_fields(depth: int, is_chat: bool) -> dict[str, Any]:
+    if depth == 0:
+        return {}
+    return {"logprobs": True, "top_logprobs": depth} if is_chat else {"logprobs": depth}
+
+
+def _picked(question: Question, reply: Reply, written: Written) -> Picked:
+    # A thought comes before the answer: its first token says nothing of the letters.
+    thinks = written.thought or written.text.lstrip().startswith("<think>")
+    shown = None if thinks else first_tokens(reply.body)
+    logprobs = label_logprobs(shown, question.labels) if shown else ()
+    known = [(value, -at) for at, value in enumerate(logprobs) if value is not None]
+    choice = -max(known)[1] if known else None
+    return Picked(
+        choice=choice,
+        way="generated" if choice is None else "letter_logprobs",
+        text=written.text,
+        labels=question.labels,
+        added=question.added,
+        logprobs=logprobs if known else (),
+        usage=usage_of(reply),
+    )
+
+
+def label_logprobs(
+    shown: Sequence[tuple[str, float]], labels: Sequence[str]
+) -> tuple[float | None, ...]:
+    """Of each label the log-probability that it comes first, with a space before it or without."""
+    found: dict[str, list[float]] = {}
+    for token, value in shown:
+        name = unicodedata.normalize("NFKC", token).strip()
+        found.setdefault(name, []).append(value)
+    return tuple(_summed(found[label]) if label in found else None for label in labels)
+
+
+def _summed(values: Sequence[float]) -> float:
+    return values[0] if len(values) == 1 else math.log(math.fsum(map(math.exp, values)))
+
+
+def first_tokens(body: Mapping[str, Any]) -> list[tuple[str, float]] | None:
+    """The likeliest first tokens of what was written; None where the server shows none."""
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    shown = choice.get("logprobs") if isinstance(choice, Mapping) else None
+    if not isinstance(shown, Mapping):
+        return None
+    content, tops = shown.get("content"), shown.get("top_logprobs")
+    if isinstance(content, list) and content and isinstance(content[0], Mapping):
+        entries = [content[0], *(content[0].get("top_logprobs") or ())]
+        pairs = [(one.get("token"), one.get("logprob")) for one in entries]
+    elif isinstance(tops, list) and tops and isinstance(tops[0], Mapping):
+        pairs = list(tops[0].items())
+    else:
+        return None
+    # The written token stands among the likeliest too, or apart from them: it counts once.
+    kept = {str(token): float(value) for token, value in pairs if isinstance(value, int | float)}
+    return list(kept.items()) or None
