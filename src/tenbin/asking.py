@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,6 +43,12 @@ class Answers:
 
     responses: Mapping[str, Response]
     from_journal: int
+    known: frozenset[str] = frozenset()
+    """Keys of those that the journal held."""
+
+    def new(self) -> Iterator[Response]:
+        """The answers that were asked for now."""
+        return (answer for key, answer in self.responses.items() if key not in self.known)
 
 
 Noted = Callable[[str, Response], None]
@@ -74,7 +80,7 @@ def ask(
             noted(key, response)
     if open_requests:
         _ask_open(open_requests, backend, journal, listener, responses, noted)
-    return Answers(responses, len(known))
+    return Answers(responses, len(known), frozenset(known))
 
 
 def _ask_open(

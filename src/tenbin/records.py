@@ -381,6 +381,7 @@ class Rolled:
 
     logprob: float
     token_count: int
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)

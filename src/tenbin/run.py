@@ -43,6 +43,7 @@ from tenbin.scoring import (
     summarise_cells,
     summarise_groups,
 )
+from tenbin.spending import usage_entry
 from tenbin.watching import Watch
 
 
@@ -127,6 +128,7 @@ def execute_cells(
         "fingerprint": opened.fingerprint,
         "date": stamp.isoformat(timespec="seconds"),
         "answers_from_journal": answers.from_journal,
+        "usage": usage_entry(answers.new(), answers.from_journal, description.get("prices")),
         "total_evaluation_time_seconds": round(time.time() - started, 3),
         **({"scale": scale} if scale is not None else {}),
         **(also or {}),

@@ -62,3 +62,16 @@ def test_faults_are_named() -> None:
         measured("mcc", [outcome("a", 1.0)])
     with pytest.raises(ResultError, match="unknown aggregation"):
         measured("median", [outcome("a", 1.0)])
+
+
+def test_no_choice_named_is_a_prediction_of_its_own() -> None:
+    """By hand: gold 0 0 1 1, predicted 0 none 1 0."""
+    pairs = [(0, 0), (0, None), (1, 1), (1, 0)]
+    rows = [outcome(f"d{at}", float(g == p), None, (g, p)) for at, (g, p) in enumerate(pairs)]
+    assert measured("balanced_acc", rows).value == pytest.approx(0.5)
+    # F1 of 0: 2/(2+2); of 1: 2/(2+1); of none: 0, as scikit-learn counts a label never right.
+    assert measured("macro_f1", rows).value == pytest.approx((0.5 + 2 / 3 + 0) / 3)
+    covariance = 2 * 4 - (2 * 2 + 2 * 1)
+    spread = (16 - 8) * (16 - (4 + 1 + 1))
+    assert measured("mcc", rows).value == pytest.approx(covariance / spread**0.5)
+    assert measured("mcc", rows).values.tolist() == [1.0, 0.0, 1.0, 0.0]

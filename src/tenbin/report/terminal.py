@@ -11,6 +11,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tenbin.report.answering import choice_lines, usage_lines
+
 _WIDE = 0.05
 """Half an interval, as a share of the scale, from which a score says little and is told so."""
 _HUGE = 1e6
@@ -30,7 +32,12 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
     else:
         _print_stacked(document, console)
     _print_precision(document, console)
-    for line in [*_sampling_lines(document), *_thinking_lines(document)]:
+    for line in [
+        *_sampling_lines(document),
+        *_thinking_lines(document),
+        *choice_lines(document),
+        *usage_lines(document),
+    ]:
         console.print(Text(line, style="dim"), soft_wrap=True)
     for cell, reasons in document["failures"].items():
         for reason, count in reasons.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
@@ -156,8 +156,15 @@ def read_arguments(given: Mapping[str, Any], is_chat: bool) -> ServerArguments:
         )
     arguments = ServerArguments(**values)
     _refuse_secrets_in(arguments.base_url)
-    _refuse_contradictions(arguments, is_chat)
-    return arguments
+    _refuse_contradictions(arguments)
+    if not is_chat:
+        return arguments
+    if "choices" in values:
+        raise ConfigError(
+            "model argument choices says nothing to openai-chat, which always names letters",
+            "leave it out",
+        )
+    return replace(arguments, choices="letters")
 
 
 def _coerced(name: str, value: object) -> Any:
@@ -186,7 +193,7 @@ def _refuse_secrets_in(address: str) -> None:
         raise ConfigError("model argument base_url ends in ?… or #…", "give the address without it")
 
 
-def _refuse_contradictions(arguments: ServerArguments, is_chat: bool) -> None:
+def _refuse_contradictions(arguments: ServerArguments) -> None:
     single = [arguments.price_input, arguments.price_output, arguments.price_cached]
     if arguments.prices is not None and any(price is not None for price in single):
         raise ConfigError(
@@ -200,11 +207,6 @@ def _refuse_contradictions(arguments: ServerArguments, is_chat: bool) -> None:
         )
     if arguments.price_cached is not None and arguments.price_input is None:
         raise ConfigError("price_cached alone gives no cost", "add price_input and price_output")
-    if is_chat and arguments.choices != "likelihoods":
-        raise ConfigError(
-            "choices=letters says nothing to openai-chat, which always names letters",
-            "leave it out",
-        )
 
 
 def written_arguments(arguments: ServerArguments) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from tenbin.backends.openai.fingerprint import fingerprint_of
 from tenbin.backends.openai.generation import write
 from tenbin.backends.openai.identity import Identity, identify
 from tenbin.backends.openai.instruction import all_wordings
+from tenbin.backends.openai.pricing import prices_of
 from tenbin.backends.openai.probe import find_scales
 from tenbin.backends.openai.pump import Item, Result, pumped
 from tenbin.backends.openai.scoring import Scales, server_tokenizer
@@ -59,6 +60,7 @@ class ServerBackend:
         self._tokenizer = tokenizer
         self._encoding = encoding
         self._notify = notify
+        self._prices = prices_of(server.arguments, server.model)
         self._traffic = Traffic()
         self._scales: Scales | None = None
         self._letters: Letters | None = None
@@ -81,7 +83,7 @@ class ServerBackend:
     @property
     def shows_likelihoods(self) -> bool:
         """Whether continuations and whole texts are weighed; else choices are named by letter."""
-        return not self._server.is_chat and self._server.arguments.choices == "likelihoods"
+        return self._server.arguments.choices == "likelihoods"
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""
@@ -171,7 +173,7 @@ class ServerBackend:
                 "version": VERSION,
                 "software": said.software,
             },
-            "model": self._server.model,
+            "model": _short(self._server.model),
             "base_url": arguments.base_url,
             "server_says": dict(said.facts),
             "note": "a server can change behind its name: these are its own words, not a checksum",
@@ -179,6 +181,7 @@ class ServerBackend:
             "tokenizer": arguments.tokenizer,
             "encoding": self._encoding if self._tokenizer is not None else None,
             "settings": written_arguments(arguments),
+            "prices": self._prices,
             "traffic": asdict(self._traffic),
         }
         if self._letters is not None:
@@ -204,6 +207,11 @@ class ServerBackend:
             return None
         border = "tokens" if self._tokenizer is not None else "text"
         return f"prompt log-probabilities by {self._scales.way}, border by {border}"
+
+
+def _short(model: str) -> str:
+    """A model's name; of a file's path the file, since llama.cpp calls its model by it."""
+    return model.replace("\\", "/").rsplit("/", 1)[-1] if model.endswith(".gguf") else model
 
 
 def _digest(tokenizer: HfTokenizer | None) -> str | None:

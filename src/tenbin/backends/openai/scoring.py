@@ -91,7 +91,9 @@ class Scales:
             return failed
         weighed = [one for one in found if isinstance(one, Weighed)]
         return Rolled(
-            math.fsum(one.logprob for one in weighed), sum(len(one.tokens) for one in weighed)
+            math.fsum(one.logprob for one in weighed),
+            sum(len(one.tokens) for one in weighed),
+            joined(one.usage for one in weighed),
         )
 
     async def _score_texts(self, session: Session, request: Score) -> Scores | Failure:

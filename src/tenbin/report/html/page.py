@@ -31,6 +31,7 @@ _SCRIPTS = (
     "rows.js",
     "prompt.js",
     "answer.js",
+    "named.js",
     "overview.js",
     "templates.js",
     "languages.js",

@@ -5,6 +5,7 @@ Tolerant of columns that older runs lack and newer ones add. Knows rows, not pag
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -49,6 +50,10 @@ def page_sample(
         "tokens": row.get("token_counts"),
         "greedy": row.get("greedy"),
         "unconditional": _numbers(row.get("unconditional_logprobs")),
+        "picked_by": row.get("picked_by"),
+        "labels": row.get("labels"),
+        "label_logprobs": _numbers(row.get("label_logprobs")),
+        "added": row.get("added"),
         "generated": row.get("generated"),
         "finish": row.get("finish"),
         "generated_tokens": row.get("generated_tokens"),
@@ -82,6 +87,9 @@ def prompt_parts(
     unless a question holds that delimiter itself.
     """
     text = row.get("prompt") or ""
+    if messages := _messages(text):
+        *before, last = messages
+        return ([("e", "\n\n".join(before))] if before else []) + [("q", last)], not before
     starts = row.get("parts")
     if starts:
         bounds = [0, *starts, len(text)]
@@ -93,6 +101,17 @@ def prompt_parts(
         return [("q", text)], not row.get("examples")
     cut = text.rindex(delimiter) + len(delimiter)
     return [("e", text[:cut]), ("q", text[cut:])], False
+
+
+def _messages(text: str) -> list[str]:
+    """The messages of a prompt that a chat server got as such; empty for any other prompt."""
+    if not text.startswith('[{"role":'):
+        return []
+    try:
+        turns = json.loads(text)
+        return [f"[{turn['role']}]\n{turn['content']}" for turn in turns]
+    except (ValueError, TypeError, KeyError):
+        return []
 
 
 def snippet(text: str | None, length: int = _SNIPPET) -> str:
@@ -110,11 +129,11 @@ def _outcomes(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _numbers(values: Sequence[float] | None) -> list[float | str] | None:
+def _numbers(values: Sequence[float | None] | None) -> list[float | str | None] | None:
     """Numbers for JSON, which knows no infinity: an impossible choice is the text `-inf`."""
     if values is None:
         return None
-    return [value if math.isfinite(value) else str(value) for value in values]
+    return [value if value is None or math.isfinite(value) else str(value) for value in values]
 
 
 def _continuations(row: Mapping[str, Any]) -> list[str] | None:

@@ -37,6 +37,8 @@ def run_summary(
             "date": document.get("date"),
             "seconds": document.get("total_evaluation_time_seconds"),
             "from_journal": document.get("answers_from_journal"),
+            "usage": document.get("usage"),
+            "choices_by": _choices_by(document),
             "scored_tokens": sum(one["scored_tokens"] for one in packed.values()),
             "generated_tokens": sum(one["generated_tokens"] for one in packed.values()),
             "thinking": thinking_facts(document),
@@ -70,6 +72,12 @@ def thinking_facts(document: Mapping[str, Any]) -> dict[str, Any] | None:
         for end in ("none", "budget", "open")
     }
     return {"answers": answers, **means, **ends}
+
+
+def _choices_by(document: Mapping[str, Any]) -> str | None:
+    """How choices were made, where a model named them instead of weighing them."""
+    ways = {config.get("choices_by") for config in document.get("configs", {}).values()}
+    return "; ".join(sorted(way for way in ways if way and "letter" in way)) or None
 
 
 def cell_summary(

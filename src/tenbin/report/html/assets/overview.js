@@ -53,6 +53,8 @@ function runHead(run, at) {
     [say("answer_tokens"), [facts.scored_tokens ? say("scored_tokens", { n: count(facts.scored_tokens) }) : null, facts.generated_tokens ? say("written_tokens", { n: count(facts.generated_tokens) }) : null].filter(Boolean).join(", ") || "–"],
   ];
   if (facts.thinking) pairs.push([say("thinking"), thinkingFacts(facts.thinking)]);
+  if (facts.choices_by) pairs.push([say("choices_named"), facts.choices_by]);
+  if (facts.usage) pairs.push([say("usage"), usageText(facts.usage)]);
   return make(
     "section",
     { class: "run-head" },
@@ -69,6 +71,15 @@ function thinkingFacts(thinking) {
   const lengths = say("thinking_lengths", { thought: count(Math.round(thinking.thinking_tokens)), answer: count(Math.round(thinking.answer_tokens)) });
   const odd = ["budget", "open", "none"].filter((end) => thinking[end]).map((end) => say(`thinking_count_${end}`, { n: count(thinking[end]), all: count(thinking.answers) }));
   return [lengths, ...odd].join(say("list_comma"));
+}
+
+/** What a server counted, and what it cost where prices are known. */
+function usageText(usage) {
+  return [
+    say("usage_tokens", { read: count(usage.prompt_tokens), cached: count(usage.cached_tokens), written: count(usage.completion_tokens), calls: count(usage.calls) }),
+    usage.cost === null ? null : say("usage_cost", { cost: `${usage.cost.toFixed(4)} ${usage.prices?.currency ?? ""}`.trim() }),
+    usage.not_counted ? say("usage_not_counted", { n: count(usage.not_counted) }) : null,
+  ].filter(Boolean).join(" · ");
 }
 
 function scoreTable() {

@@ -6,6 +6,7 @@ import { MARKS, RUNS, STATES, cellById, indexOf, placeOf, runName, sampleAt, sta
 import { Rows } from "./rows.js";
 import { promptView } from "./prompt.js";
 import { choicesView, generatedView, outcomesView } from "./answer.js";
+import { namedView } from "./named.js";
 import { samplesLink } from "./overview.js";
 
 const ROW = 58;
@@ -269,6 +270,7 @@ export class SamplesView {
   }
 
   answerPart(sample, about) {
+    if (sample.picked_by && sample.choices) return [make("h3", {}, say("choices")), namedView(sample, about.language, reading.reveal)];
     if (sample.logprobs && sample.choices) return [make("h3", {}, say("choices")), choicesView(sample, about.language, reading.reveal)];
     if (sample.generated !== undefined) return [make("h3", {}, say("generated")), generatedView(sample, about.language, reading.reveal)];
     if (sample.logprobs) return [make("h3", {}, say("log_likelihood")), make("p", {}, say("raw_logprob", { value: Number(sample.logprobs[0]).toFixed(3), tokens: sample.tokens?.[0] ?? "–" }))];

@@ -1,0 +1,73 @@
+"""What tokens cost, as the user says: by arguments, or in a file of many models.
+
+Knows no tokens and adds nothing up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from tenbin.backends.openai.arguments import ServerArguments
+from tenbin.errors import ConfigError
+
+_NAMES = ("input", "output", "cached")
+
+
+def prices_of(arguments: ServerArguments, model: str) -> dict[str, Any] | None:
+    """Prices of a million tokens, `input`, `output`, `cached`, with `currency`; None without any.
+
+    Raises:
+        ConfigError: The file cannot be read, or has no prices of this model.
+    """
+    if arguments.prices is not None:
+        found = _read_file(arguments.prices, model)
+    elif arguments.price_input is not None:
+        found = {
+            "input": arguments.price_input,
+            "output": arguments.price_output,
+            "cached": arguments.price_cached,
+        }
+    else:
+        return None
+    return {**found, "currency": arguments.currency}
+
+
+def _read_file(path: str, model: str) -> dict[str, Any]:
+    import yaml
+
+    try:
+        table = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"prices={path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"prices={path}: not valid YAML: {error}") from error
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"prices={path}: a price table maps models to input, output and cached")
+    if model not in table:
+        close = get_close_matches(model, [str(name) for name in table], n=1)
+        guess = f"did you mean {close[0]!r}? " if close else ""
+        known = ", ".join(str(name) for name in list(table)[:8])
+        raise ConfigError(f"prices={path}: no prices of {model!r}", f"{guess}it has: {known}")
+    return _checked(path, model, table[model])
+
+
+def _checked(path: str, model: str, entry: Any) -> dict[str, Any]:
+    where = f"prices={path}: {model}"
+    if not isinstance(entry, Mapping):
+        raise ConfigError(f"{where}: give input, output and, where it differs, cached")
+    unknown = sorted(str(name) for name in entry if name not in _NAMES)
+    if unknown:
+        raise ConfigError(f"{where}: unknown {', '.join(unknown)}", f"known: {', '.join(_NAMES)}")
+    for name in ("input", "output"):
+        if name not in entry:
+            raise ConfigError(
+                f"{where}: {name} is missing", "0 stands for tokens that cost nothing"
+            )
+    for name, value in entry.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < float("inf"):
+            raise ConfigError(f"{where}: {name} is {value!r}, not a number of 0 or more")
+    return {name: entry.get(name) for name in _NAMES}
