@@ -1,7 +1,7 @@
 """Choice tasks with a model that names a choice and shows no likelihoods of texts.
 
 Settled before anything is asked: which metrics remain, and that whole texts cannot be weighed.
-After the run: how the choices were named. Knows backends by one member, `shows_likelihoods`.
+After the run: how the choices were named. Knows of a backend only whether it weighs texts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tenbin.backends.base import Backend
+from tenbin.backends.base import Backend, weighs_texts
 from tenbin.errors import ConfigError
 from tenbin.metrics.registry import NO_CHOICE, find_metric
 from tenbin.preparation import CellSetup
@@ -35,7 +35,7 @@ def suited_cells(
     Raises:
         ConfigError: Nothing of a cell is left.
     """
-    if getattr(backend, "shows_likelihoods", True):
+    if weighs_texts(backend):
         return list(setups), []
     suited = [_suited(setup) for setup in setups]
     dropped: dict[str, list[str]] = {}

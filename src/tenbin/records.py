@@ -347,14 +347,14 @@ class Picked:
     """By the likeliest first token among the labels of the choices, or read out of its text."""
     text: str
     """What it wrote."""
+    logprobs: tuple[float | None, ...] = ()
+    """Of the labels, where the server shows them; None: not among those shown."""
+    usage: Usage | None = None
     labels: tuple[str, ...] = ()
     """What the choices are called: letters, or what the prompt calls them."""
     added: str = ""
     """What was put behind the prompt, a list of the choices and an instruction; empty where the
     prompt itself shows labels and was asked as it is."""
-    logprobs: tuple[float | None, ...] = ()
-    """Of the labels, where the server shows them; None: not among those shown."""
-    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ def test_choice_outcomes() -> None:
     prompt = make_choice_prompt("yes", "no", gold=1)
     outcomes = judge(task, prompt, make_scores(-3, -1), make_scores(-1, -1))
     assert [outcome.metric for outcome in outcomes] == CHOICE_METRICS
-    assert {outcome.value for outcome in outcomes} == {1.0}
+    assert {o.value for o in outcomes if o.metric != "no_choice"} == {1.0}
+    assert [o.value for o in outcomes if o.metric == "no_choice"] == [0.0]
     assert {(o.answer, o.predicted, o.gold, o.group) for o in outcomes} == {("no", 1, 1, "g")}
 
 

@@ -20,7 +20,9 @@ def values(picked: Picked) -> list[float | None]:
 
 
 def test_a_first_token_needs_no_reading() -> None:
-    picked = Picked(1, "letter_logprobs", "A, of course", LETTERS, logprobs=(None, -1.0, -2.0))
+    picked = Picked(
+        1, "letter_logprobs", "A, of course", labels=LETTERS, logprobs=(None, -1.0, -2.0)
+    )
     outcomes = judge(TASK, PROMPT, picked)
     assert [one.value for one in outcomes] == [1.0, 1.0, 0.0]
     assert (outcomes[0].answer, outcomes[0].predicted, outcomes[0].gold) == ("apple", 1, 1)
@@ -37,12 +39,12 @@ def test_a_first_token_needs_no_reading() -> None:
     ],
 )
 def test_a_text_is_read_as_those_of_generation_tasks(text: str, expected: list[float]) -> None:
-    picked = Picked(None, "generated", text, LETTERS, added="\n\nA. stone …")
+    picked = Picked(None, "generated", text, labels=LETTERS, added="\n\nA. stone …")
     assert values(picked) == expected
 
 
 def test_what_could_not_be_read_has_no_answer() -> None:
-    outcome = judge(TASK, PROMPT, Picked(None, "generated", "who knows", LETTERS))[0]
+    outcome = judge(TASK, PROMPT, Picked(None, "generated", "who knows", labels=LETTERS))[0]
     assert (outcome.value, outcome.answer, outcome.predicted) == (0.0, None, None)
 
 
@@ -68,7 +70,9 @@ def test_labels_that_are_no_letters(text: str, index: int | None) -> None:
 
 def test_metrics_of_likelihoods_refuse_a_name() -> None:
     with pytest.raises(TaskError, match="needs the likelihoods"):
-        judge(make_task("choice", ["acc_norm"]), PROMPT, Picked(1, "generated", "B", LETTERS))
+        judge(
+            make_task("choice", ["acc_norm"]), PROMPT, Picked(1, "generated", "B", labels=LETTERS)
+        )
 
 
 def test_weighed_choices_always_name_one() -> None:

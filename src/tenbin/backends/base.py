@@ -200,3 +200,11 @@ def portions_of(
         return
     for answer in backend.run(requests):
         yield (answer,)
+
+
+def weighs_texts(backend: Backend) -> bool:
+    """Whether a backend shows likelihoods of texts, or else names one of several choices.
+
+    A server of chats can only name them, and its backend says so by a member `shows_likelihoods`.
+    """
+    return bool(getattr(backend, "shows_likelihoods", True))

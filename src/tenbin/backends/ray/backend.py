@@ -18,6 +18,7 @@ from tenbin.backends.base import (
     Tokenizer,
     Workers,
     chat_format_of,
+    weighs_texts,
 )
 from tenbin.backends.ray.cluster import join_cluster, leave_cluster, total_resources
 from tenbin.backends.ray.crew import Crew
@@ -71,6 +72,11 @@ class RayBackend:
     def chat_format(self) -> ChatFormat | None:
         """The wrapped backend's."""
         return chat_format_of(self._wrapped)
+
+    @property
+    def shows_likelihoods(self) -> bool:
+        """The wrapped backend's."""
+        return weighs_texts(self._wrapped)
 
     def describe(self) -> Mapping[str, Any]:
         """What the workers' backends say of themselves; how the work was spread, under `scale`."""
