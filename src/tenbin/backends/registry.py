@@ -53,6 +53,16 @@ READERS = {
 """Backends whose tokenizer can be looked at without the model."""
 
 
+_HF_CHECK = Entry("tenbin.backends.hf.location", "check_place", "hf")
+_CHECKS = {
+    "hf": _HF_CHECK,
+    "hf-causal": _HF_CHECK,
+    "hf-auto": _HF_CHECK,
+    "scripted": Entry("tenbin.backends.scripted", "open_scripted"),
+}
+"""Functions that look at settings alone, where a backend has one."""
+
+
 def open_backend(settings: BackendSettings) -> Backend:
     """Open the backend that the settings name; weights are not loaded yet.
 
@@ -68,6 +78,18 @@ def open_backend(settings: BackendSettings) -> Backend:
     """
     entry = _find(settings.model)
     return cast(Backend, _open(entry if settings.workers is None else _RAY, settings))
+
+
+def check_arguments(settings: BackendSettings) -> None:
+    """Refuse what can be known to be wrong without opening anything heavy.
+
+    Raises:
+        ConfigError: The name or an argument is unknown.
+        BackendError: A folder that is named is not there.
+    """
+    _find(settings.model)
+    if (entry := _CHECKS.get(settings.model)) is not None:
+        _open(entry, settings)
 
 
 def open_reader(settings: BackendSettings) -> TokenReader:

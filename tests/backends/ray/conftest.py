@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.backends.tiny import make_model, make_tokenizer
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'tenbin[ray]'")
 
@@ -33,3 +35,15 @@ def cluster() -> Iterator[Any]:
     yield made
     ray.shutdown()
     made.shutdown()
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of random weights with a window that holds the sample prompts."""
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = make_tokenizer(add_bos=True)
+    model = make_model("llama", len(tokenizer))
+    model.config.max_position_embeddings = 4096
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -7,21 +7,8 @@ from typing import Any
 
 import pytest
 from tests.backends.ray.runs import lasting, run, samples
-from tests.backends.tiny import make_model, make_tokenizer
 
 from tenbin.errors import BackendError, ConfigError
-
-
-@pytest.fixture(scope="module")
-def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of random weights with a window that holds the sample prompts."""
-    folder = tmp_path_factory.mktemp("model")
-    tokenizer = make_tokenizer(add_bos=True)
-    model = make_model("llama", len(tokenizer))
-    model.config.max_position_embeddings = 4096
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 def test_one_and_four_workers_give_the_same_result(cluster: Any, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tenbin.backends.hf.arguments import HfArguments
+from tenbin.backends.base import BackendSettings
+from tenbin.backends.hf.arguments import HfArguments, read_arguments
 from tenbin.errors import BackendError
 
 EMBEDDED_MODEL = "smollm2-135m"
@@ -53,6 +54,18 @@ def locate_model(arguments: HfArguments) -> Location:
         return _located_folder(given, path, arguments)
     found = _hub_file(given, arguments, arguments.gguf_file or "")
     return Location(given, given, None, commit=_commit(found), gguf=found)
+
+
+def check_place(settings: BackendSettings) -> None:
+    """See that the arguments mean something and that a path which is named is there.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: There is nothing at this path; a hub id is not looked up.
+    """
+    arguments = read_arguments(settings)
+    if arguments.pretrained.startswith(("/", "./", "../", "~")):
+        locate_model(arguments)
 
 
 def locate(given: str, arguments: HfArguments, marker: str) -> Location:

@@ -11,7 +11,8 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from tenbin.errors import BackendError, ConfigError
@@ -51,7 +52,23 @@ def join_cluster(address: str | None, num_cpus: float) -> None:
             return  # whoever connected will leave
         if not _joined:
             _connect(ray, address, num_cpus)
+        elif address not in _joined:
+            raise BackendError(
+                f"this process works on the Ray cluster {next(iter(_joined)) or 'of its own'} and "
+                f"cannot use {address or 'one of its own'} too",
+                "use one cluster at a time, or a process for each",
+            )
         _joined[address] = _joined.get(address, 0) + 1
+
+
+@contextmanager
+def joined_cluster(address: str | None, num_cpus: float) -> Iterator[None]:
+    """Keep a cluster while several backends come and go."""
+    join_cluster(address, num_cpus)
+    try:
+        yield
+    finally:
+        leave_cluster(address)
 
 
 def leave_cluster(address: str | None) -> None:
@@ -72,6 +89,7 @@ def _connect(ray: Any, address: str | None, num_cpus: float) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         options |= {
+            "address": "local",
             "num_cpus": max(os.cpu_count() or 1, -int(-num_cpus // 1)),
             # Without it Ray joins whatever cluster somebody else has started on this machine.
             "address": "local",
@@ -110,6 +128,12 @@ def _knock(address: str) -> None:
 
 
 def _nobody(address: str, error: BaseException) -> BackendError:
+    if address.startswith("ray://") and "timeout" in str(error):
+        return BackendError(
+            f"the Ray cluster at {address} does not let this machine in: {_first_line(error)}",
+            "where the cluster asks for a token, set RAY_AUTH_MODE=token and give Ray the token "
+            "(its pages on token authentication say how)",
+        )
     return BackendError(
         f"no Ray cluster answers at {address}: {_first_line(error)}",
         "`ray status` on the cluster shows its address; leave --ray_address out to start one on "
@@ -131,6 +155,18 @@ def free_resources() -> dict[str, float]:
 
     known: Any = ray
     return dict(known.available_resources())
+
+
+def any_node_holds(each: Mapping[str, float]) -> bool:
+    """Whether one of the nodes that are there now is large enough, in use or not."""
+    import ray
+
+    known: Any = ray
+    return any(
+        all(node["Resources"].get(name, 0.0) >= amount for name, amount in each.items())
+        for node in known.nodes()
+        if node["Alive"]
+    )
 
 
 def described(resources: Mapping[str, float]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.ray.cluster import described, free_resources, total_resources
+from tenbin.backends.ray.cluster import any_node_holds, described, free_resources, total_resources
 from tenbin.backends.ray.ledger import Shard
 from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker
 from tenbin.errors import BackendError
@@ -20,7 +20,7 @@ from tenbin.errors import BackendError
 _DEATHS = 4
 """Deaths, besides one a worker, that are borne before the first answer of all."""
 _PATIENCE = 1800.0
-"""Seconds without any worker after which a run breaks off: nodes may take long to come."""
+"""Seconds after which a run breaks off that no node has room for: nodes may take long to come."""
 _REMIND = 60.0
 
 
@@ -183,7 +183,8 @@ class Crew:
         asked = f"each worker takes {described(self._each)}"
         free = described(free_resources())
         there = f"the cluster has {described(total_resources())} ({free} free)"
-        if waited > _PATIENCE:
+        # Where a node is large enough, others use it now: their end is waited for.
+        if waited > _PATIENCE and not any_node_holds(self._each):
             raise BackendError(
                 f"no worker could be placed for {waited / 60:.0f} minutes: {asked}, {there}",
                 "ask for less with --num_gpus and --num_cpus, or add nodes; answers are kept",

@@ -1,7 +1,6 @@
 """What a worker takes, and how many workers there is room for.
 
-Knows which backends run on GPUs and what their arguments say about them; pure but for what it is
-told of the cluster.
+Knows which backends run on GPUs and what their arguments say about them.
 """
 
 from __future__ import annotations
@@ -74,6 +73,15 @@ def worker_count(workers: Workers, each: Mapping[str, float], there: Mapping[str
             "fewer --workers, or a part of a GPU each, such as --num_gpus 0.5",
         )
     return workers.count
+
+
+def room_for(settings: BackendSettings, there: Mapping[str, float]) -> int:
+    """Runs of these settings that a cluster holds side by side, one at least."""
+    workers = settings.workers
+    assert workers is not None
+    each = each_worker(settings, workers, there)
+    fitting = worker_count(Workers(address="any"), each, there)
+    return max(1, fitting // worker_count(workers, each, there))
 
 
 def _wants_gpu(settings: BackendSettings, there: Mapping[str, float]) -> bool:

@@ -1,0 +1,105 @@
+"""What a worker takes, what it refuses, and what many of them say together; no cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tenbin.backends.base import BackendSettings, Workers
+from tenbin.backends.ray.describing import merged
+from tenbin.backends.ray.resources import device_for, each_worker, memory_share, worker_count
+from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker, python_version
+from tenbin.backends.registry import open_backend
+from tenbin.errors import ConfigError
+from tenbin.records import Roll
+from tenbin.version import __version__
+
+_GPUS = {"CPU": 64.0, "GPU": 8.0}
+_NONE = {"CPU": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "device", "there", "gpus"),
+    [
+        ("hf", {}, None, _GPUS, 1.0),
+        ("hf", {}, None, _NONE, 0.0),
+        ("hf", {}, "cuda", _NONE, 1.0),
+        ("hf", {}, "cpu", _GPUS, 0.0),
+        ("hf", {"device": "cpu"}, None, _GPUS, 0.0),
+        ("vllm", {"tensor_parallel_size": "4"}, None, _GPUS, 4.0),
+        ("vllm", {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}, None, _GPUS, 4.0),
+        ("openai", {}, None, _GPUS, 0.0),
+        ("scripted", {}, None, _GPUS, 0.0),
+    ],
+)
+def test_gpus_of_a_worker(
+    model: str, arguments: dict[str, Any], device: str | None, there: Any, gpus: float
+) -> None:
+    settings = BackendSettings(model, arguments, device=device)
+    assert each_worker(settings, Workers(2), there)["GPU"] == gpus
+
+
+def test_the_device_is_settled_before_workers_look() -> None:
+    settings = BackendSettings("hf")
+    assert device_for(settings, {"CPU": 1, "GPU": 0.5}) == "cuda"
+    assert device_for(settings, {"CPU": 1, "GPU": 0}) == "cpu"
+    assert device_for(replace(settings, device="cuda:0"), {"CPU": 1, "GPU": 1}) == "cuda:0"
+    assert device_for(BackendSettings("scripted"), {"CPU": 1, "GPU": 0}) is None
+    assert memory_share({"CPU": 1, "GPU": 0.25}) == 0.25
+    assert memory_share({"CPU": 1, "GPU": 4}) == 1.0
+
+
+def test_contradictions_are_refused() -> None:
+    with pytest.raises(ConfigError, match="sees no GPU"):
+        each_worker(BackendSettings("hf", device="cuda"), Workers(2, num_gpus=0.0), _GPUS)
+    with pytest.raises(ConfigError, match="this machine has 8"):
+        worker_count(Workers(9), {"CPU": 1, "GPU": 1}, _GPUS)
+
+
+def test_as_many_workers_as_there_is_room_for() -> None:
+    each = {"CPU": 4.0, "GPU": 0.5}
+    assert worker_count(Workers(address="auto"), each, _GPUS) == 16
+    assert worker_count(Workers(40, "auto"), each, _GPUS) == 40  # more may come
+    assert worker_count(Workers(address="auto"), each, {"CPU": 1.0}) == 1
+
+
+def _worker(**changed: Any) -> Worker:
+    settings = BackendSettings("scripted")
+    terms = Terms(__version__, python_version(), open_backend(settings).fingerprint, 1)
+    return Worker(settings, replace(terms, **changed))
+
+
+def test_a_worker_opens_and_answers() -> None:
+    worker = _worker()
+    assert isinstance(worker.open(), Opened)
+    first, second = worker.answer([Roll("a", "x")]), worker.answer([Roll("b", "y")])
+    assert isinstance(first, Answered) and isinstance(second, Answered)
+    assert [key for key, _ in [*first.pairs, *second.pairs]] == ["a", "b"]
+    assert first.description is not None and second.description is None  # no news
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"version": "0.0.0"}, "the driver tenbin 0.0.0"),
+        ({"python": "2.7"}, "on Python 2.7"),
+        ({"fingerprint": "other"}, "another model under the same name"),
+    ],
+)
+def test_a_worker_that_is_not_what_the_driver_means(changed: dict[str, str], said: str) -> None:
+    refused = _worker(**changed).open()
+    assert isinstance(refused, Refused)
+    assert said in refused.message and refused.hint
+
+
+def test_a_description_is_put_together_from_those_who_know() -> None:
+    scored = {"engine": {"mode": "tree", "generation": "not run", "probe": "made at this start"}}
+    wrote = {"engine": {"mode": "not run", "generation": "own", "probe": "remembered from 2026"}}
+    whole, differing = merged([scored, {**wrote, "parameters": 7}])
+    engine = {"mode": "tree", "generation": "own", "probe": "made at this start"}
+    assert whole == {"engine": engine, "parameters": 7}
+    assert differing == []
+    _, differing = merged([scored, {"engine": {"mode": "plain"}}])
+    assert differing == ["engine.mode: 'tree', elsewhere 'plain'"]
