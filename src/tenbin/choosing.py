@@ -68,20 +68,33 @@ def full_report(
     return report
 
 
-def execute_auto(
-    config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
-) -> Finished:
-    """Choose a template for every task on documents held out, then score with it."""
+def check_auto(
+    config: RunConfig, listener: Listener
+) -> tuple[RunConfig, list[CellSetup], list[CellSetup]]:
+    """What `--template auto` chooses among; every fault of it, before a model loads.
+
+    Returns:
+        The config that runs all templates, its cells, and the same cells on documents held out.
+    """
     if config.select_on == CROSSFIT:
         raise ConfigError(
             "--template auto chooses on documents of another split, such as train:200",
             "to choose on the scored documents themselves: tenbin sweep --select_on crossfit",
         )
-    asked = replace(config, select_on=config.select_on or DEFAULT_SELECTION)
-    swept = replace(asked, template=None, templates=(ALL,))
+    selection = config.select_on or DEFAULT_SELECTION
+    swept = replace(config, select_on=selection, template=None, templates=(ALL,))
     setups = choose_cells(swept)
     selecting = selecting_cells(swept, setups)
-    load_data(swept, [*setups, *selecting], listener.transfer)  # every fault before a model loads
+    load_data(swept, [*setups, *selecting], listener.transfer)
+    return swept, setups, selecting
+
+
+def execute_auto(
+    config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
+) -> Finished:
+    """Choose a template for every task on documents held out, then score with it."""
+    swept, setups, selecting = check_auto(config, listener)
+    asked = replace(swept, template=config.template, templates=config.templates)
     opened = backend or open_backend(backend_settings(config, listener.message))
     try:
         listener.message(

@@ -20,6 +20,8 @@ from tenbin.records import Thinking
 DEFAULT_SEED = 1234
 SCALE = ("workers", "ray_address", "num_gpus", "num_cpus")
 """Settings that say where a run is worked out and not what comes out."""
+MODELS, AT_ONCE = "models", "models_at_once"
+"""Keys of a run file that many models have in common."""
 AUTO = "auto"
 CROSSFIT = "crossfit"
 
@@ -483,12 +485,54 @@ def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:
         raise ConfigError(f"profile {profile.name} draws examples in its own way, not fixed")
 
 
+@dataclass(frozen=True, slots=True)
+class ModelsFile:
+    """A run file with a list of models."""
+
+    shared: Mapping[str, Any]
+    """Keys for all of them."""
+    models: tuple[Mapping[str, Any], ...]
+    at_once: int | None
+    """Runs that go on side by side; None: as many as there is room for."""
+
+
+def read_models_file(path: str | Path) -> ModelsFile | None:
+    """A run file that names many models; None where it is one run's.
+
+    Raises:
+        ConfigError: Naming the file, when it cannot be read or its models are no list.
+    """
+    loaded = _read_mapping(path)
+    if MODELS not in loaded:
+        return None
+    models, at_once = loaded.pop(MODELS), loaded.pop(AT_ONCE, None)
+    if not isinstance(models, list) or not models:
+        raise ConfigError(
+            f"--config {path}: {MODELS} is a list of models", "each entry begins with `- `"
+        )
+    try:
+        number = None if at_once is None else _positive(at_once)
+    except ValueError as error:
+        raise ConfigError(f"{path}: {AT_ONCE} takes {error}, not {at_once!r}") from None
+    return ModelsFile(check_values(loaded, str(path)), tuple(models), number)
+
+
 def read_run_file(path: str | Path) -> dict[str, Any]:
     """The keys of a run file.
 
     Raises:
         ConfigError: Naming the file, when it cannot be read or is no mapping.
     """
+    loaded = _read_mapping(path)
+    if MODELS in loaded:
+        raise ConfigError(
+            f"--config {path}: a list of models is for `tenbin run`",
+            "name one model, or run the file with `tenbin run --config`",
+        )
+    return check_values(loaded, str(path))
+
+
+def _read_mapping(path: str | Path) -> dict[str, Any]:
     import yaml
 
     try:
@@ -499,7 +543,7 @@ def read_run_file(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"--config {path}: not valid YAML: {error}") from error
     if not isinstance(loaded, dict):
         raise ConfigError(f"--config {path}: a run file is a mapping of keys")
-    return check_values(loaded, str(path))
+    return loaded
 
 
 def _counted(entries: int) -> str:

@@ -60,12 +60,16 @@ def record(
             *window_notices(setups, judged),
             *_range_notices(scores),
         ],
-        # Where a run was worked out is no part of what it is: one worker or forty, it is the same.
-        "config": {name: value for name, value in config.as_dict().items() if name not in SCALE},
+        "config": recorded_config(config),
         "profile": config.way.name,
         "libraries": library_versions(),
         "git_hash": git_revision(),
     }
+
+
+def recorded_config(config: RunConfig) -> dict[str, Any]:
+    """The settings that say what a run is; where it was worked out is no part of that."""
+    return {name: value for name, value in config.as_dict().items() if name not in SCALE}
 
 
 def _cell_entries(

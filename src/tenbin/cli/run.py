@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tenbin.config import AUTO, RunConfig, build_config, check_values, read_run_file
+from tenbin.config import (
+    AUTO,
+    RunConfig,
+    build_config,
+    check_values,
+    read_models_file,
+    read_run_file,
+)
 
 
 def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
@@ -16,22 +24,31 @@ def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
 
 def given_by(options: argparse.Namespace, *not_config: str) -> dict[str, Any]:
     """What a run file says, and the flags over it."""
-    flags = {k: v for k, v in vars(options).items() if k not in {"command", "config", *not_config}}
-    checked = check_values(flags)
-    given: dict[str, Any] = {}
-    if getattr(options, "config", None):
-        given.update(read_run_file(options.config))
-        # Where rows come from is one choice: a flag for one place overrides the file's other one.
-        if checked.get("data_dir"):
-            given.pop("sample_data", None)
-        if checked.get("sample_data"):
-            given.pop("data_dir", None)
-    given.update(checked)
-    return given
+    checked = flags_of(options, *not_config)
+    if not getattr(options, "config", None):
+        return checked
+    return {**without_other_data(read_run_file(options.config), checked), **checked}
+
+
+def flags_of(options: argparse.Namespace, *not_config: str) -> dict[str, Any]:
+    """The flags that were given, checked."""
+    left_out = {"command", "config", *not_config}
+    return check_values({k: v for k, v in vars(options).items() if k not in left_out})
+
+
+def without_other_data(given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """A file's keys; where rows come from is one choice, and a flag for it is over the file's."""
+    other = {"data_dir": "sample_data", "sample_data": "data_dir"}
+    dropped = {other[name] for name in other if flags.get(name)}
+    return {name: value for name, value in given.items() if name not in dropped}
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run, print the table, and say where everything is."""
+    if options.config and (models := read_models_file(options.config)) is not None:
+        from tenbin.cli.models import execute_models
+
+        return execute_models(options, models)
     config = config_from(options, "report")
     prepare_report(options)
 

@@ -67,6 +67,18 @@ class LineProgress:
         self.message(f"{self._done:,} of {self._total:,} answered in {took}")
 
 
+class NamedProgress(LineProgress):
+    """Lines of one run among several that go on side by side."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def message(self, text: str) -> None:
+        """A line of its own, with the run's name."""
+        super().message(f"{self._name}: {text}")
+
+
 class BarProgress:
     """A bar on a terminal."""
 

@@ -89,7 +89,6 @@ def _connect(ray: Any, address: str | None, num_cpus: float) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         options |= {
-            "address": "local",
             "num_cpus": max(os.cpu_count() or 1, -int(-num_cpus // 1)),
             # Without it Ray joins whatever cluster somebody else has started on this machine.
             "address": "local",

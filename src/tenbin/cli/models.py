@@ -1,0 +1,61 @@
+"""`tenbin run --config` with a list of models: a run for each, and one table at the end."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tenbin.asking import Listener
+from tenbin.cli.run import flags_of, prepare_report, without_other_data
+from tenbin.config import ModelsFile
+from tenbin.roster.running import Ended
+
+
+def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:
+    """Run all models; the exit code is 1 where one of them failed."""
+    from tenbin.report.models import print_models
+    from tenbin.report.progress import NamedProgress, open_progress
+    from tenbin.roster.entries import check_entries, read_entries
+    from tenbin.roster.running import place_for, run_entries
+
+    flags = flags_of(options, "report")
+    shared = without_other_data(file.shared, flags)
+    entries = read_entries(shared, file.models, flags, str(options.config))
+    prepare_report(options)
+    speaker = open_progress()
+    check_entries(entries, speaker)
+    total, so_far = len(entries), 0
+
+    def told(one: Ended) -> None:
+        nonlocal so_far
+        so_far += 1
+        said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)
+        speaker.message(f"{so_far} of {total} models: {one.name}: {said}")
+
+    with place_for(entries) as room:
+        at_once = min(file.at_once or room, total)
+
+        def listener_for(name: str) -> Listener:
+            if at_once > 1:
+                return NamedProgress(name)
+            speaker.message(f"model {name}")
+            return open_progress()
+
+        ended = run_entries(entries, at_once, listener_for, told)
+    print_models([(one.name, one.scores, one.reason) for one in ended])
+    folders = [
+        entry.result.with_suffix(".run")
+        for entry, one in zip(entries, ended, strict=True)
+        if one.state != "failed"
+    ]
+    _report(options, folders, entries[0].result.parent)
+    return int(any(one.state == "failed" for one in ended))
+
+
+def _report(options: argparse.Namespace, folders: Sequence[Path], place: Path) -> None:
+    if options.report and folders:
+        from tenbin.cli.report import write_report
+
+        wanted = place / "report.html"
+        write_report(folders, wanted if options.report is True else Path(options.report))
