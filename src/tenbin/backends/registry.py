@@ -38,6 +38,7 @@ BACKENDS = {
     "scripted": Entry("tenbin.backends.scripted", "open_scripted"),
     "openai": Entry("tenbin.backends.openai.backend", "open_completions", "hf"),
     "openai-chat": Entry("tenbin.backends.openai.backend", "open_chat", "hf"),
+    "vllm": Entry("tenbin.backends.vllm.backend", "open_vllm", "vllm"),
 }
 """`hf-causal` and `hf-auto` are lm-eval's older names of `hf`."""
 _RAY = Entry("tenbin.backends.ray.backend", "open_ray", "ray")
@@ -49,6 +50,7 @@ READERS = {
     "hf-causal": _HF_READER,
     "hf-auto": _HF_READER,
     "scripted": Entry("tenbin.backends.scripted_reader", "open_reader"),
+    "vllm": Entry("tenbin.backends.vllm.checkpoint", "open_reader", "vllm"),
 }
 """Backends whose tokenizer can be looked at without the model."""
 

@@ -56,7 +56,8 @@ class HfArguments:
     """Where hub downloads are kept."""
 
 
-def _boolean(value: object) -> bool:
+def as_boolean(value: object) -> bool:
+    """A word that means True or False; ValueError for any other."""
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower()
@@ -131,7 +132,7 @@ _COERCE: dict[str, Callable[[object], Any]] = {
             "load_in_4bit",
             "load_in_8bit",
         ),
-        _boolean,
+        as_boolean,
     ),
 }
 _OPTIONAL = {field.name for field in fields(HfArguments) if field.default is None}

@@ -26,6 +26,7 @@ from tenbin.backends.hf.fingerprint import (
 )
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.generation import Generator, Job, Way
+from tenbin.backends.hf.jobs import job_of
 from tenbin.backends.hf.ladder import Choice, Finding, choose_core
 from tenbin.backends.hf.memory import (
     input_device,
@@ -39,7 +40,6 @@ from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_gene
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
 from tenbin.backends.hf.verdicts import Verdicts
-from tenbin.backends.thinking import opens_thought
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
 
@@ -226,7 +226,7 @@ class HfBackend:
         encoded = encode_prompts(self._tokenizer, requests)
         for request, found in zip(requests, encoded, strict=True):
             if isinstance(found, EncodedPrompt):
-                asked.append((request.key, _job(request, found)))
+                asked.append((request.key, job_of(request, found)))
             else:
                 yield request.key, found
         for number, text in self._writer().write([job for _, job in asked]):
@@ -304,19 +304,6 @@ def open_hf(settings: BackendSettings) -> Backend:
         verdicts=checkpoint.verdicts,
         notify=settings.notify,
         memory_share=settings.memory_share,
-    )
-
-
-def _job(request: Generate, prompt: EncodedPrompt) -> Job:
-    thinking = request.thinking
-    return Job(
-        prompt,
-        request.stop,
-        request.max_gen_toks,
-        request.sampling,
-        request.seed,
-        thinking,
-        thinking is not None and opens_thought(request.prompt, thinking),
     )
 
 

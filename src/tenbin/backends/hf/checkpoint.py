@@ -50,12 +50,39 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class Source:
     """Where transformers reads a model from, and what its bytes are."""
 
     name: str
     digest: str
     options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What is read of a model before its weights, whatever engine will run them."""
+
+    location: Location
+    source: Source
+    config: Any
+    tokenizer: HfTokenizer
+    tokenizer_digest: str
+    """Empty where the tokenizer is the model's own."""
+
+
+def open_files(arguments: HfArguments, settings: BackendSettings) -> Files:
+    """Find a model's files and open its configuration and tokenizer.
+
+    Raises:
+        BackendError: The model or its tokenizer is not there.
+    """
+    location = locate_model(arguments)
+    source = _source(location, arguments, settings)
+    config = load_config(source.name, **source.options)
+    inner, digest = _tokenizer(source, arguments)
+    window = arguments.max_length or window_of(config, inner)
+    tokenizer = HfTokenizer(inner, window, arguments.add_bos_token)
+    return Files(location, source, config, tokenizer, digest)
 
 
 def open_checkpoint(settings: BackendSettings) -> Checkpoint:
@@ -67,18 +94,13 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     """
     arguments = read_arguments(settings)
     device = device_of(arguments, settings.loads_elsewhere)
-    location = locate_model(arguments)
-    source = _source(location, arguments, settings)
-    config = load_config(source.name, **source.options)
-    dtype = choose_dtype(arguments, config, device)
+    files = open_files(arguments, settings)
+    source, tokenizer = files.source, files.tokenizer
+    dtype = choose_dtype(arguments, files.config, device)
     adapter = _adapter(arguments)
-    inner, tokenizer_digest = _tokenizer(source, arguments)
-    tokenizer = HfTokenizer(
-        inner, arguments.max_length or window_of(config, inner), arguments.add_bos_token
-    )
     answers_depend_on = {
         "model": source.digest,
-        "tokenizer": tokenizer_digest,
+        "tokenizer": files.tokenizer_digest,
         "adapter": "" if adapter is None else _digest(adapter),
         "dtype": dtype,
         "encoding": settings.encoding,
@@ -94,7 +116,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         tokenizer,
         fingerprint_of(answers_depend_on),
         lambda: load_model(source.name, arguments, dtype, device, adapter, **source.options),
-        _facts(location, arguments, dtype, device),
+        _facts(files.location, arguments, dtype, device),
         arguments.engine,
         arguments.compile,
         _verdicts(arguments, settings, answers_depend_on),
@@ -158,7 +180,7 @@ def open_named_tokenizer(settings: BackendSettings) -> NamedTokenizer:
 
 def _without_weights(
     location: Location, arguments: HfArguments, settings: BackendSettings
-) -> tuple[_Source, Any]:
+) -> tuple[Source, Any]:
     """Where the tokenizer is read from, and the model's configuration.
 
     A GGUF file that no run has converted yet is read as it is: its weights are of no use here.
@@ -168,16 +190,16 @@ def _without_weights(
         return source, load_config(source.name, **source.options)
     known = known_folder(file_hash(location.gguf), settings.cache_dir)
     if known is not None:
-        return _Source(str(known), "", {}), load_config(str(known))
-    source = _Source(str(location.gguf.parent), "", {"gguf_file": location.gguf.name})
+        return Source(str(known), "", {}), load_config(str(known))
+    source = Source(str(location.gguf.parent), "", {"gguf_file": location.gguf.name})
     return source, gguf_config(location.gguf)
 
 
-def _source(location: Location, arguments: HfArguments, settings: BackendSettings) -> _Source:
+def _source(location: Location, arguments: HfArguments, settings: BackendSettings) -> Source:
     if location.gguf is not None:
         digest = file_hash(location.gguf)
         folder = converted_folder(location.gguf, digest, settings.cache_dir, settings.notify)
-        return _Source(str(folder), f"gguf:{digest}:{CONVERSION_VERSION}", {})
+        return Source(str(folder), f"gguf:{digest}:{CONVERSION_VERSION}", {})
     options: dict[str, Any] = {"trust_remote_code": arguments.trust_remote_code}
     for name in ("subfolder", "cache_dir"):
         if value := getattr(arguments, name):
@@ -187,7 +209,7 @@ def _source(location: Location, arguments: HfArguments, settings: BackendSetting
         options["revision"] = location.commit
     elif arguments.revision:
         options["revision"] = arguments.revision
-    return _Source(location.source, _digest(location, arguments.subfolder), options)
+    return Source(location.source, _digest(location, arguments.subfolder), options)
 
 
 def _digest(location: Location, subfolder: str | None = None) -> str:
@@ -197,7 +219,7 @@ def _digest(location: Location, subfolder: str | None = None) -> str:
     return folder_digest(location.folder or Path(location.source))
 
 
-def _tokenizer(source: _Source, arguments: HfArguments) -> tuple[Any, str]:
+def _tokenizer(source: Source, arguments: HfArguments) -> tuple[Any, str]:
     """The tokenizer, and what its bytes are where they are not the model's own."""
     options = {**source.options, "use_fast": arguments.use_fast_tokenizer}
     if arguments.tokenizer is None:

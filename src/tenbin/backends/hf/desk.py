@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from tenbin.backends.hf.encoding import Row
+from tenbin.records import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class RowScore:
     greedy: bool
 
 
-GroupScore = tuple[RowScore, ...] | None
-"""One entry a row; None when memory did not suffice even for one row at a time."""
+GroupScore = tuple[RowScore, ...] | Failure | None
+"""One entry a row; None when memory did not suffice even for one row at a time; a Failure where
+there is another reason."""
 
 
 class ScoringCore(Protocol):

@@ -11,7 +11,8 @@ from typing import Any
 from tenbin.backends.hf.encoding import EncodedPrompt
 from tenbin.backends.hf.thoughts import ThoughtfulWriting
 from tenbin.backends.hf.writing import Decoder, Growing, Writing
-from tenbin.records import Sampling, Thinking
+from tenbin.backends.thinking import opens_thought
+from tenbin.records import Generate, Sampling, Thinking
 
 _WORD = "a"
 
@@ -43,17 +44,32 @@ class Job:
         return len(self.prompt.ids) + self.room
 
 
+def job_of(request: Generate, prompt: EncodedPrompt) -> Job:
+    """A request whose prompt is in tokens."""
+    thinking = request.thinking
+    return Job(
+        prompt,
+        request.stop,
+        request.max_gen_toks,
+        request.sampling,
+        request.seed,
+        thinking,
+        thinking is not None and opens_thought(request.prompt, thinking),
+    )
+
+
 class Pens:
     """Begins answers."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, ends: tuple[int, ...] | None = None) -> None:
         """Look up what ends an answer.
 
         Args:
-            model: A transformers causal language model.
+            model: A transformers causal language model; None where `ends` is given.
             tokenizer: Its transformers tokenizer.
+            ends: Ids that end an answer, where they are known already.
         """
-        self.ends = _end_tokens(model, tokenizer)
+        self.ends = _end_tokens(model, tokenizer) if ends is None else ends
         self._tokenizer = tokenizer
         self._decoders: dict[tuple[str, ...], Decoder] = {}
         self._encoded: dict[str, tuple[int, ...]] = {}
@@ -91,11 +107,15 @@ class Pens:
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """All ids that end an answer: the checkpoint's, its list included, and the tokenizer's."""
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return end_tokens(getattr(base, "generation_config", None), model.config, tokenizer)
+
+
+def end_tokens(generation_config: Any, config: Any, tokenizer: Any) -> tuple[int, ...]:
+    """All ids that end an answer: the checkpoint's, its list included, and the tokenizer's."""
     named = [
-        getattr(getattr(base, "generation_config", None), "eos_token_id", None),
-        getattr(model.config, "eos_token_id", None),
+        getattr(generation_config, "eos_token_id", None),
+        getattr(config, "eos_token_id", None),
         tokenizer.eos_token_id,
     ]
     found: dict[int, None] = {}

@@ -152,7 +152,7 @@ def scores_of(core: ScoringCore, groups: Sequence[Sequence[Row]]) -> Scored:
     """The log-likelihoods of all rows."""
     found: dict[int, list[float]] = {}
     for number, scores in core.score(groups):
-        if scores is None:
+        if not isinstance(scores, tuple):
             raise MemoryError("the device's memory does not suffice for the probe")
         found[number] = [score.logprob for score in scores]
     return [found[number] for number in range(len(groups))]

@@ -35,7 +35,10 @@ def answer_scores(
             asked.append((request.key, found))
     for number, scores in core.score([item.rows for _, item in asked]):
         key, item = asked[number]
-        yield key, OUT_OF_MEMORY if scores is None else _scores(item, scores)
+        if scores is None or isinstance(scores, Failure):
+            yield key, scores or OUT_OF_MEMORY
+        else:
+            yield key, _scores(item, scores)
 
 
 def answer_rolls(
@@ -50,8 +53,8 @@ def answer_rolls(
             asked.append((request.key, found))
     for number, scores in core.score([rows for _, rows in asked]):
         key, rows = asked[number]
-        if scores is None:
-            yield key, OUT_OF_MEMORY
+        if scores is None or isinstance(scores, Failure):
+            yield key, scores or OUT_OF_MEMORY
         else:
             yield key, Rolled(total(scores), sum(row.scored for row in rows))
 

@@ -1,0 +1,172 @@
+"""The vllm backend: vLLM inside this process answers requests.
+
+Joins the parts of this folder and holds no method of its own. Texts become tokens, and scores and
+tokens become answers, by the code of the hf backend; between them stands vLLM instead of its
+engine. Opening it is cheap but for the import; the engine is started by the first run.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from tenbin.backends.base import Backend, BackendSettings, Encoding
+from tenbin.backends.collector import resting_collector
+from tenbin.backends.hf.encoding import EncodedPrompt, encode_prompts
+from tenbin.backends.hf.jobs import Job, Pens, job_of
+from tenbin.backends.hf.scoring import answer_rolls, answer_scores
+from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.backends.vllm.checkpoint import VllmCheckpoint, library_version, open_checkpoint
+from tenbin.backends.vllm.engine import Engine, start_engine
+from tenbin.backends.vllm.probe import Verdict, choose_way
+from tenbin.backends.vllm.scoring import PREFIX_CACHE, VllmCore
+from tenbin.backends.vllm.writing import VllmWriter
+from tenbin.errors import BackendError
+from tenbin.records import Generate, Request, Response, Roll, Score
+
+_PORTION = 4096
+"""Requests that are taken at a time: bounds the memory that token ids take."""
+_NOT_RUN = "not run"
+
+
+class VllmBackend:
+    """A model that vLLM runs."""
+
+    def __init__(
+        self,
+        checkpoint: VllmCheckpoint,
+        encoding: Encoding,
+        notify: Callable[[str], None] | None = None,
+    ) -> None:
+        """Prepare a backend; `open_vllm` is the usual way in.
+
+        Args:
+            checkpoint: What is known of the model.
+            encoding: How prompt and answer meet.
+            notify: Told what takes long, and what was passed over.
+        """
+        self.fingerprint = checkpoint.fingerprint
+        self._checkpoint = checkpoint
+        self._encoding = encoding
+        self._notify = notify
+        self._engine: Engine | None = None
+        self._core: VllmCore | None = None
+        self._verdict: Verdict | None = None
+        self._writer: VllmWriter | None = None
+        self._closed = False
+
+    @property
+    def tokenizer(self) -> HfTokenizer:
+        """The model's tokenizer; needs no weights."""
+        return self._checkpoint.tokenizer
+
+    def describe(self) -> Mapping[str, Any]:
+        """What results record: engine, dtype, device, encoding, model and its revision."""
+        tokenizer = self._checkpoint.tokenizer
+        engine: dict[str, Any] = {
+            "name": "vllm",
+            "mode": self._core.mode if self._core else _NOT_RUN,
+            "generation": self._writer.mode if self._writer else _NOT_RUN,
+            "asked": self._checkpoint.scoring,
+            "probe": self._verdict.reason if self._verdict else _NOT_RUN,
+            "version": library_version(),
+        }
+        if self._engine is not None:
+            engine |= _running(self._engine)
+        if self._core is not None:
+            engine["asked_again"] = self._core.asked_again
+        return {
+            "engine": engine,
+            **self._checkpoint.facts,
+            "encoding": self._encoding,
+            "add_bos": tokenizer.add_bos,
+            "prefix_tokens": list(tokenizer.prefix),
+            "max_length": tokenizer.max_length,
+            "options": {name: str(value) for name, value in self._checkpoint.options.items()},
+            "system_role_folded": tokenizer.system_role_folded,
+            "libraries": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        }
+
+    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        """Answer every request exactly once, in any order, each as soon as it is known."""
+        for at in range(0, len(requests), _PORTION):
+            part = requests[at : at + _PORTION]
+            scores = [request for request in part if isinstance(request, Score)]
+            rolls = [request for request in part if isinstance(request, Roll)]
+            texts = [request for request in part if isinstance(request, Generate)]
+            if scores or rolls:
+                core, tokenizer = self._scoring(), self._checkpoint.tokenizer
+                yield from answer_scores(core, tokenizer, self._encoding, scores)
+                yield from answer_rolls(core, tokenizer, rolls)
+            if texts:
+                yield from self._write(texts)
+
+    def close(self) -> None:
+        """End vLLM's processes and free what they hold."""
+        self._closed = True
+        engine, self._engine = self._engine, None
+        self._core = self._writer = None
+        if engine is not None:
+            engine.close()
+        # A library below vLLM counts at the end what was not collected, and complains at length.
+        gc.unfreeze()
+
+    def _write(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:
+        asked: list[tuple[str, Job]] = []
+        encoded = encode_prompts(self._checkpoint.tokenizer, requests)
+        for request, found in zip(requests, encoded, strict=True):
+            if isinstance(found, EncodedPrompt):
+                asked.append((request.key, job_of(request, found)))
+            else:
+                yield request.key, found
+        if self._writer is None:
+            pens = Pens(None, self._checkpoint.tokenizer.inner, self._checkpoint.ends)
+            self._writer = VllmWriter(self._started(), pens)
+        for number, text in self._writer.write([job for _, job in asked]):
+            yield asked[number][0], text
+
+    def _started(self) -> Engine:
+        if self._closed:
+            raise BackendError("the backend was closed", "open it again")
+        if self._engine is None:
+            with resting_collector():
+                self._engine = start_engine(self._checkpoint.options, self._notify)
+        return self._engine
+
+    def _scoring(self) -> VllmCore:
+        if self._core is None:
+            engine, checkpoint = self._started(), self._checkpoint
+            self._verdict = choose_way(
+                engine, checkpoint.scoring, checkpoint.dtype, checkpoint.tokenizer.max_length
+            )
+            self._core = VllmCore(engine, self._verdict.way)
+            if self._verdict.way != PREFIX_CACHE and self._notify is not None:
+                self._notify(f"scoring by {self._verdict.way}; {self._verdict.reason}")
+        return self._core
+
+
+def open_vllm(settings: BackendSettings) -> Backend:
+    """Open the model that the settings name; vLLM's engine is started by the first run.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The model or a library is not there.
+    """
+    return VllmBackend(open_checkpoint(settings), settings.encoding, settings.notify)
+
+
+def _running(engine: Engine) -> dict[str, Any]:
+    """What a started engine has decided, and what its cache was good for."""
+    config = engine.config
+    return {
+        "parallel": {
+            "tensor": config.parallel_config.tensor_parallel_size,
+            "pipeline": config.parallel_config.pipeline_parallel_size,
+            "data": config.parallel_config.data_parallel_size,
+        },
+        "block_size": config.cache_config.block_size,
+        "prompt_tokens": engine.prompt_tokens,
+        "cached_tokens": engine.cached_tokens,
+    }

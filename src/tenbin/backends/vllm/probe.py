@@ -1,0 +1,93 @@
+"""Which way of scoring is right on this engine: found out by asking, before any score counts.
+
+The same rows are scored without the prefix cache and with it. Only where both agree and tokens
+really came from the cache is the cache used. Knows the ways; knows no request.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from tenbin.backends.hf.encoding import Row
+from tenbin.backends.vllm.engine import Engine
+from tenbin.backends.vllm.scoring import PREFIX_CACHE, PROMPT_LOGPROBS, VllmCore
+
+_ANSWERS = ((1,), (2, 3), (4, 5, 6, 7))
+"""Which of the drawn tokens make an answer."""
+_NOISE = {"float32": 1e-2}
+_NOISE_ELSEWHERE = 0.5
+"""What an answer of four tokens may differ by: a token mistaken for another one differs by more."""
+_SEED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found."""
+
+    way: str
+    reason: str
+    """In words, for the results."""
+
+
+def choose_way(engine: Engine, wanted: str, dtype: str, window: int) -> Verdict:
+    """The way to score.
+
+    Args:
+        engine: The running engine.
+        wanted: `auto`, or a way by name, which is then taken without asking.
+        dtype: Says how much noise is the engine's own.
+        window: Tokens that the model takes.
+    """
+    if wanted != "auto":
+        return Verdict(wanted, "as the model argument scoring says")
+    cache = engine.config.cache_config
+    if not cache.enable_prefix_caching:
+        return Verdict(PROMPT_LOGPROBS, "this engine has no prefix cache")
+    block = int(cache.block_size)
+    length = 2 * block + block // 2
+    if length + 4 > window:
+        reason = f"a window of {window} tokens is too short for blocks of {block} in a cache"
+        return Verdict(PROMPT_LOGPROBS, reason)
+    rows = _rows(length, int(engine.config.model_config.get_vocab_size()))
+    try:
+        plain = _scored(engine, PROMPT_LOGPROBS, rows)
+        # Twice: the second time everything that can be cached is.
+        tried = [_scored(engine, PREFIX_CACHE, rows) for _ in range(2)]
+        found = engine.cached_tokens
+    except _Unanswered as error:
+        return Verdict(PROMPT_LOGPROBS, f"the cache was tried in vain: {error}")
+    finally:
+        engine.prompt_tokens = engine.cached_tokens = 0
+    if not found:
+        return Verdict(PROMPT_LOGPROBS, "vLLM read nothing from its cache")
+    worst = max(abs(a - b) for scores in tried for a, b in zip(plain, scores, strict=True))
+    if worst > _NOISE.get(dtype, _NOISE_ELSEWHERE):
+        return Verdict(PROMPT_LOGPROBS, f"scores with the cache differ by {worst:.2g}")
+    return Verdict(
+        PREFIX_CACHE,
+        f"agrees with prompt_logprobs within {worst:.1e} with {found} tokens from the cache",
+    )
+
+
+def _rows(length: int, vocabulary: int) -> list[Row]:
+    """Answers to one beginning; the tokens mean nothing, and need not."""
+    drawn = random.Random(_SEED)
+    context = tuple(drawn.randrange(vocabulary) for _ in range(length))
+    tokens = [drawn.randrange(vocabulary) for _ in range(8)]
+    return [Row((*context, *(tokens[at] for at in answer)), len(answer)) for answer in _ANSWERS]
+
+
+class _Unanswered(Exception):
+    """The engine did not answer, and why."""
+
+
+def _scored(engine: Engine, way: str, rows: list[Row]) -> list[float]:
+    try:
+        ((_, scores),) = VllmCore(engine, way).score([rows])
+    except (TypeError, AttributeError) as error:
+        # A version of vLLM that lacks an option.
+        raise _Unanswered(str(error)) from error
+    if isinstance(scores, tuple):
+        return [score.logprob for score in scores]
+    raise _Unanswered(scores.message if scores else "no answer")

@@ -1,0 +1,90 @@
+"""What the vllm backend refuses, before anything is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenbin.backends.base import BackendSettings
+from tenbin.backends.registry import open_backend, open_reader
+from tenbin.errors import ConfigError, TenbinError
+from tests.vllm.conftest import settings
+
+
+def refusal(given: BackendSettings) -> str:
+    with pytest.raises(TenbinError) as caught:
+        open_backend(given)
+    return str(caught.value)
+
+
+def test_the_model_is_named() -> None:
+    assert "pretrained=" in refusal(BackendSettings("vllm", {"dtype": "float32"}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"tensor_paralel_size": "2"}, "did you mean 'tensor_parallel_size'"),
+        ({"peft": "x"}, "unknown model argument 'peft'"),
+        ({"tensor_parallel_size": "two"}, "tensor_parallel_size='two'"),
+        ({"kv_cache_dtype": "int3"}, "none of auto"),
+        ({"enforce_eager": "perhaps"}, "neither True nor False"),
+        ({"logprobs_mode": "raw_logits"}, "set by tenbin"),
+        ({"scoring": "fast"}, "none of auto, prefix_cache, prompt_logprobs"),
+        ({"max_length": "100"}, "give one of them"),
+        ({"data_parallel_size": "4"}, "--workers 4"),
+        ({"dtype": "float8"}, "float8"),
+    ],
+)
+def test_wrong_arguments(folder: Path, arguments: dict[str, Any], words: str) -> None:
+    given = settings(folder)
+    told = {**given.model_args, **arguments}
+    if "dtype" in arguments:
+        given = replace(given, dtype=None)
+    assert words in refusal(replace(given, model_args=told))
+
+
+def test_another_device_than_vllm_was_built_for(folder: Path) -> None:
+    assert "this vLLM runs on" in refusal(replace(settings(folder), device="mps"))
+
+
+def test_no_model_there(tmp_path: Path) -> None:
+    assert "no config.json" in refusal(settings(tmp_path))
+
+
+def test_numbers_of_the_command_line_are_words(folder: Path) -> None:
+    """The fingerprint is known before weights, and heeds what changes answers alone."""
+    words = {"max_model_len": "256", "block_size": "32", "enforce_eager": "True"}
+    first = open_backend(settings(folder))
+    assert first.tokenizer is not None and first.tokenizer.max_length == 256
+    same = open_backend(settings(folder, **words, gpu_memory_utilization="0.5"))
+    assert same.fingerprint == first.fingerprint
+    other = open_backend(settings(folder, **words, kv_cache_dtype="fp8"))
+    assert other.fingerprint != first.fingerprint
+    assert open_backend(settings(folder, "separate")).fingerprint != first.fingerprint
+    described = first.describe()
+    assert described["engine"]["mode"] == "not run"
+    assert described["dtype"] == "float32"
+
+
+def test_a_closed_backend_says_so(folder: Path) -> None:
+    from tenbin.records import Generate
+
+    opened = open_backend(settings(folder))
+    opened.close()
+    with pytest.raises(TenbinError, match="closed"):
+        list(opened.run([Generate("k", "a", (), 3)]))
+
+
+def test_its_tokenizer_can_be_diagnosed(folder: Path) -> None:
+    reader = open_reader(settings(folder, tensor_parallel_size="2"))
+    assert reader.tokenizer.max_length == 256
+    assert reader.decode(reader.encode(["The answer"])[0]) == "The answer"
+
+
+def test_contradictions_of_flags_and_arguments(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="give it in one place"):
+        open_backend(settings(folder, dtype="bfloat16"))
