@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.vllm.scoring import PROMPT_LOGPROBS, VllmCore
-from tenbin.records import Failure, Generate, Roll, Rolled, Sampling, Score, Scores, Text
+from tenbin.records import Failure, Generate, Roll, Rolled, Sampling, Score, Scores, Text, Thinking
 from tests.backends.reference import greedy_ids
 from tests.vllm.conftest import BLOCK, ENDING, WINDOW
 
@@ -218,3 +219,32 @@ def test_a_run_that_is_given_up_leaves_the_engine_usable(backend: Any) -> None:
     next(running)
     running.close()
     assert isinstance(answered(backend, [Generate("after", "a b", (), 3)])["after"], Text)
+
+
+def thoughts(backend: Any) -> list[Generate]:
+    """Thoughts that are opened by the prompt or by the model, closed by it or by the budget."""
+    prompts = (ENDING[:3], "The answer<think>", BEGINNING + "<think>\n")
+    plainly = [Generate(prompt, prompt, (), 30) for prompt in prompts]
+    written = {key: text.text.strip() for key, text in answered(backend, plainly).items()}
+    piece = written[prompts[1]][5:7]
+    marks = [Thinking("<think>", piece, budget) for budget in (1, 5, 60)]
+    marks += [Thinking(written[prompts[0]][:1], piece, 9), Thinking("<think>", "</think>", 7)]
+    return [
+        Generate(f"{prompt}{number}{stop}", prompt, stop, 12, None, 3, thinking=mark)
+        for number, mark in enumerate(marks)
+        for prompt in prompts
+        for stop in ((), ("e", "。", "\n"))
+    ]
+
+
+def test_thoughts_are_those_of_a_plain_forward(backend: Any, plain: Any) -> None:
+    asked = thoughts(plain)
+    mine, other = answered(backend, asked), answered(plain, asked)
+    assert mine == other
+    assert {"none", "closed", "budget"} <= {response.thinking_end for response in mine.values()}
+    assert any(response.text and response.thinking for response in mine.values())
+
+
+def test_drawn_thoughts_rest_on_the_seed(backend: Any) -> None:
+    asked = [replace(request, sampling=Sampling(1.0)) for request in thoughts(backend)]
+    assert answered(backend, asked) == answered(backend, asked[::-1])

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import os
 import tempfile
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,6 +24,10 @@ from tenbin.records import Failure
 
 _FLYING = 4
 """Requests that vLLM holds, in batches of what it runs at a time: enough to choose from."""
+
+
+_LOOK = 0.5
+"""Seconds between looks at whether the engine's process is there."""
 
 
 @dataclass(eq=False, slots=True)
@@ -151,11 +157,31 @@ def start_engine(options: Mapping[str, Any], notify: Callable[[str], None] | Non
         notify(f"starting vLLM, which can take minutes; it writes to {log}")
     try:
         with _one_more_token(), children_write_to(log):
-            return Engine(LLMEngine.from_engine_args(EngineArgs(**options)), log)
+            inner = LLMEngine.from_engine_args(EngineArgs(**options))
     except Exception as error:
         # Any kind: vLLM, torch and the libraries below each have their own.
         cause = cause_of(error, log)
         raise BackendError(f"vLLM does not start: {cause}", _remedy(cause, log)) from error
+    _watch(inner.engine_core)
+    return Engine(inner, log)
+
+
+def _watch(core: Any) -> None:
+    """Wake whoever waits for an engine that was killed.
+
+    vLLM notices that its process is gone and writes that down, but a call that waits for its next
+    output would wait for ever.
+    """
+    queue, resources = getattr(core, "outputs_queue", None), getattr(core, "resources", None)
+    if queue is None or resources is None:
+        return
+
+    def look() -> None:
+        while not resources.engine_dead:
+            time.sleep(_LOOK)
+        queue.put(RuntimeError("its process was killed; where memory is short, the system does so"))
+
+    threading.Thread(target=look, name="tenbin-vllm-watch", daemon=True).start()
 
 
 @contextmanager

@@ -1,0 +1,92 @@
+"""Engines that do not start, that die, and that are closed: no process is left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tenbin.backends.registry import open_backend
+from tenbin.errors import BackendError
+from tenbin.records import Generate, Text
+from tests.vllm.conftest import settings
+
+PATIENCE = 60.0
+
+
+def children(parent: int) -> set[int]:
+    """All processes below one that still live."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{parent}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            if "resource_tracker" not in Path(f"/proc/{child}/cmdline").read_text():
+                found |= {child} | children(child)
+    return found
+
+
+def names(pids: set[int]) -> set[str]:
+    return {Path(f"/proc/{pid}/cmdline").read_text().partition("\0")[0] for pid in pids}
+
+
+def wait_until_gone(pids: set[int]) -> None:
+    end = time.monotonic() + PATIENCE
+    while any(Path(f"/proc/{pid}/cmdline").exists() and _lives(pid) for pid in pids):
+        assert time.monotonic() < end, f"still there: {names(pids)}"
+        time.sleep(0.2)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_an_engine_without_memory_says_so(folder: Path) -> None:
+    before = children(os.getpid())
+    opened = open_backend(settings(folder, kv_cache_memory_bytes=1024))
+    with pytest.raises(BackendError) as caught:
+        list(opened.run([Generate("k", "a", (), 3)]))
+    opened.close()
+    assert "vLLM does not start" in caught.value.message
+    assert "No available memory for the cache blocks" in caught.value.message
+    assert "max_model_len" in caught.value.hint
+    wait_until_gone(children(os.getpid()) - before)
+    log = re.search(r"log: (\S+\.log)", caught.value.hint)
+    assert log is not None
+    Path(log[1]).unlink()
+
+
+def test_an_engine_that_dies_is_an_error_and_answers_so_far_are_kept(folder: Path) -> None:
+    before = children(os.getpid())
+    opened = open_backend(settings(folder))
+    asked = [Generate(f"g{n}", f"{n} b", (), 2 + 4 * n) for n in range(40)]
+    got: dict[str, object] = {}
+    with pytest.raises(BackendError) as caught:
+        for key, response in opened.run(asked):
+            got[key] = response
+            if len(got) == 3:
+                for pid in children(os.getpid()) - before:
+                    os.kill(pid, signal.SIGKILL)
+    assert "vLLM's engine ended" in caught.value.message
+    assert len(got) >= 3 and all(isinstance(response, Text) for response in got.values())
+    opened.close()
+    wait_until_gone(children(os.getpid()) - before)
+    log = re.search(r"log: (\S+\.log)", caught.value.hint)
+    assert log is not None
+    Path(log[1]).unlink()
+
+
+def test_closing_ends_every_process(folder: Path) -> None:
+    before = children(os.getpid())
+    opened = open_backend(settings(folder))
+    ((_, text),) = opened.run([Generate("k", "a", (), 3)])
+    assert isinstance(text, Text)
+    started = children(os.getpid()) - before
+    assert started
+    opened.close()
+    wait_until_gone(started)
