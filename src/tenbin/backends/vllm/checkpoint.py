@@ -128,7 +128,7 @@ def _device(settings: BackendSettings) -> str:
     with quiet_import():
         from vllm.platforms import current_platform
     own = str(current_platform.device_type)
-    if settings.device not in (None, "auto", own):
+    if settings.device not in (None, "auto", own) and not settings.loads_elsewhere:
         raise ConfigError(
             f"device {settings.device} was asked for, but this vLLM runs on {own}",
             "leave --device out; CUDA_VISIBLE_DEVICES says which GPUs are used",
