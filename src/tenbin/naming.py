@@ -20,8 +20,8 @@ from tenbin.scoring import Judged
 
 LIKELIHOODS = "likelihoods of their texts"
 _WAYS = {
-    "letter_logprobs": "letter, first-token log-probabilities",
-    "generated": "letter, read out of generated text",
+    "letter_logprobs": "letter (first-token log-probabilities)",
+    "generated": "letter (read out of generated text)",
 }
 _LITTLE = 0.5
 """Share of the first token below which the letters are not what the model would say."""

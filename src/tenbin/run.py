@@ -15,6 +15,7 @@ from tenbin.asking import Answers, Listener, ask
 from tenbin.backends.base import Backend, BackendSettings, Workers, chat_format_of
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
+from tenbin.errors import ConfigError
 from tenbin.journal.store import Journal
 from tenbin.metrics.registry import find_metric
 from tenbin.naming import suited_cells
@@ -170,6 +171,13 @@ def _workers(config: RunConfig) -> Workers | None:
 
 def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: Backend) -> Plan:
     settings = prompt_settings(config)
+    writes = any(setup.task.kind == "generate" for setup in setups)
+    if settings.cap_by_references and writes and backend.tokenizer is None:
+        raise ConfigError(
+            f"profile {config.way.name} ends answers at the references' length in tokens, and this"
+            " backend shows no tokenizer",
+            "name it with --model_args tokenizer=PATH, or leave the profile out",
+        )
     format = chat_format_of(backend)
     chat = format.chat if format is not None else None
     plan = Plan()

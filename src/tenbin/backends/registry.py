@@ -51,6 +51,7 @@ READERS = {
     "hf-auto": _HF_READER,
     "scripted": Entry("tenbin.backends.scripted_reader", "open_reader"),
     "vllm": Entry("tenbin.backends.vllm.checkpoint", "open_reader", "vllm"),
+    "openai": Entry("tenbin.backends.openai.reader", "open_reader", "hf"),
 }
 """Backends whose tokenizer can be looked at without the model."""
 

@@ -191,3 +191,15 @@ def test_a_thought_without_an_end_has_no_answer() -> None:
         assert isinstance(response, Text)
         assert (response.text, response.thinking) == ("", "and then")
         assert (response.thinking_end, response.finish) == ("open", "length")
+
+
+def test_thoughts_are_counted_by_the_tokenizer_where_the_server_does_not(
+    llama_folder: Any, bos_tokenizer: Any
+) -> None:
+    body = completion("<think>The lazy dog</think>blue", "stop")
+    body["usage"]["completion_tokens"] = 40
+    request = Generate("k", "p", (), 9, thinking=Thinking(budget=20))
+    response, _ = one(request, body, tokenizer=str(llama_folder))
+    assert isinstance(response, Text)
+    expected = len(bos_tokenizer("The lazy dog", add_special_tokens=False)["input_ids"])
+    assert (response.thinking_tokens, response.token_count) == (expected, 40 - expected)

@@ -94,9 +94,13 @@ class ServerBackend:
     def _pumped(
         self, items: Sequence[Item], answer: Callable[[Session, Item], Awaitable[Result]]
     ) -> Iterator[Result]:
-        session = partial(open_session, self._server, self._traffic)
+        session = partial(open_session, self._server, self._traffic, self._count_tokens())
         # More than may call at a time: some of them wait for another try.
         return pumped(items, session, answer, 2 * self._server.arguments.concurrency)
+
+    def _count_tokens(self) -> Callable[[str], int] | None:
+        tokenizer = self._tokenizer
+        return None if tokenizer is None else lambda text: tokenizer.answer_lengths([text])[0]
 
     def _find_out(self) -> None:
         """Find out how the server weighs texts or names choices, before any document is asked."""

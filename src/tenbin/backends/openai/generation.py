@@ -64,7 +64,20 @@ async def write(
     if isinstance(written, Failure):
         return written
     prompt = None if session.server.is_chat else request.prompt
-    return _text(request, reply, written, bool(sent), truncated, prompt)
+    split = _split(request, written, prompt)
+    answer, cut = cut_at_stops(split.answer, request.stop)
+    usage = usage_of(reply)
+    thought_tokens = _thought_tokens(session, reply, split)
+    return Text(
+        text=answer,
+        finish="stop" if cut else _finish(written, bool(sent)),
+        token_count=max(0, (usage.completion_tokens if usage else 0) - thought_tokens),
+        truncated=truncated,
+        thinking=split.thought,
+        thinking_tokens=thought_tokens,
+        thinking_end=split.end,
+        usage=usage,
+    )
 
 
 def prompt_fields(session: Session, prompt: str, ids: Sequence[int] | None) -> dict[str, Any]:
@@ -104,29 +117,14 @@ def read_written(reply: Reply) -> Written | Failure:
     return Written(text, finish, stopped_by, thought if isinstance(thought, str) else "")
 
 
-def _text(
-    request: Generate,
-    reply: Reply,
-    written: Written,
-    stops_sent: bool,
-    truncated: int,
-    prompt: str | None,
-) -> Text:
-    usage = usage_of(reply)
-    count = usage.completion_tokens if usage is not None else 0
-    split = _split(request, written, prompt)
-    answer, cut = cut_at_stops(split.answer, request.stop)
-    thought_count = (thinking_tokens_of(reply) or 0) if split.end != "none" else 0
-    return Text(
-        text=answer,
-        finish="stop" if cut else _finish(written, stops_sent),
-        token_count=max(0, count - thought_count),
-        truncated=truncated,
-        thinking=split.thought,
-        thinking_tokens=thought_count,
-        thinking_end=split.end,
-        usage=usage,
-    )
+def _thought_tokens(session: Session, reply: Reply, split: Split) -> int:
+    """Tokens of a thought, by the server or by the tokenizer; 0 where nobody counts them apart."""
+    if split.end == "none":
+        return 0
+    counted = thinking_tokens_of(reply)
+    if counted is None and session.count_tokens is not None:
+        return session.count_tokens(split.thought)
+    return counted or 0
 
 
 def _split(request: Generate, written: Written, prompt: str | None) -> Split:

@@ -5,7 +5,7 @@ Opened inside the event loop, closed with it. Knows no request.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -41,6 +41,8 @@ class Session:
 
     server: Server
     transport: Transport
+    count_tokens: Callable[[str], int] | None = None
+    """Of a text, by the model's tokenizer; None where it is not known."""
     failed_in_a_row: int = 0
 
     async def ask(self, body: dict[str, object]) -> Reply | Failure:
@@ -68,7 +70,9 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(server: Server, traffic: Traffic) -> AsyncIterator[Session]:
+async def open_session(
+    server: Server, traffic: Traffic, count_tokens: Callable[[str], int] | None = None
+) -> AsyncIterator[Session]:
     """A session that lasts as long as a run's calls."""
     import httpx
 
@@ -90,4 +94,4 @@ async def open_session(server: Server, traffic: Traffic) -> AsyncIterator[Sessio
             arguments.timeout,
             traffic,
         )
-        yield Session(server, transport)
+        yield Session(server, transport, count_tokens)

@@ -87,9 +87,8 @@ def prompt_parts(
     unless a question holds that delimiter itself.
     """
     text = row.get("prompt") or ""
-    if messages := _messages(text):
-        *before, last = messages
-        return ([("e", "\n\n".join(before))] if before else []) + [("q", last)], not before
+    if turns := _messages(text):
+        return turns, True
     starts = row.get("parts")
     if starts:
         bounds = [0, *starts, len(text)]
@@ -103,15 +102,25 @@ def prompt_parts(
     return [("e", text[:cut]), ("q", text[cut:])], False
 
 
-def _messages(text: str) -> list[str]:
-    """The messages of a prompt that a chat server got as such; empty for any other prompt."""
+def _messages(text: str) -> list[tuple[str, str]]:
+    """The parts of a prompt that a chat server got as messages; empty for any other prompt.
+
+    Question and answer of an example are two messages and one part.
+    """
     if not text.startswith('[{"role":'):
         return []
     try:
-        turns = json.loads(text)
-        return [f"[{turn['role']}]\n{turn['content']}" for turn in turns]
+        written = [
+            (turn["role"], f"[{turn['role']}]\n{turn['content']}") for turn in json.loads(text)
+        ]
     except (ValueError, TypeError, KeyError):
         return []
+    parts = [("d", shown) for role, shown in written if role == "system"]
+    turns = [shown for role, shown in written if role != "system"]
+    if not turns:
+        return []
+    examples = [turns[at : at + 2] for at in range(0, len(turns) - 1, 2)]
+    return [*parts, *(("e", "\n\n".join(pair)) for pair in examples), ("q", turns[-1])]
 
 
 def snippet(text: str | None, length: int = _SNIPPET) -> str:

@@ -1,0 +1,60 @@
+"""With `tokenizer=` a server's prompts are measured; without, what needs it is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
+
+import tenbin
+from tenbin.backends.base import BackendSettings, chat_format_of
+from tenbin.backends.registry import open_reader
+from tenbin.errors import BackendError, ConfigError
+
+TURNS = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "The answer?"}]
+
+
+def test_conversations_are_measured_in_the_models_own_format(
+    llama_folder: Path, bos_tokenizer: Any
+) -> None:
+    with misbehaving(lambda before, body: Answer(chat("x"))) as server:
+        backend: Any = opened(server, True, tokenizer=str(llama_folder), max_length=50)
+    measured = backend.tokenizer
+    written = measured.chat(TURNS)
+    assert written.startswith('[{"role":"system"')
+    text = bos_tokenizer.apply_chat_template(TURNS, tokenize=False, add_generation_prompt=True)
+    length = len(bos_tokenizer(text, add_special_tokens=False)["input_ids"])
+    assert measured.prompt_lengths([written]) == [length]
+    assert measured.examine(written, None, 60).overflow == length + 60 - 50
+    assert measured.max_length == 50
+
+
+def test_completions_use_the_tokenizers_chat_template(llama_folder: Path) -> None:
+    with misbehaving(lambda before, body: Answer(completion("x"))) as server:
+        format = chat_format_of(opened(server, tokenizer=str(llama_folder)))
+        assert chat_format_of(opened(server)) is None
+    assert format is not None
+    assert format.chat(TURNS).endswith("[assistant]")
+
+
+def test_what_needs_a_tokenizer_says_so() -> None:
+    given = {"tasks": ["mlogiqa_gen_en"], "sample_data": True, "no_cache": True, "limit": 1}
+    with misbehaving(lambda before, body: Answer(completion("x"))) as server:
+        arguments = {"base_url": server.base_url, "model": "made-up"}
+        with pytest.raises(ConfigError, match="--apply_chat_template needs") as raised:
+            tenbin.evaluate(model="openai", model_args=arguments, apply_chat_template=True, **given)
+        assert "openai-chat" in raised.value.hint
+        with pytest.raises(ConfigError, match="jp-stable ends answers") as raised:
+            tenbin.evaluate(model="openai", model_args=arguments, profile="jp-stable", **given)
+        assert "tokenizer=PATH" in raised.value.hint
+        assert server.calls == []
+
+
+def test_doctor_reads_the_named_tokenizer(llama_folder: Path) -> None:
+    address = "http://127.0.0.1:9/v1"
+    with pytest.raises(BackendError, match="shows no tokenizer"):
+        open_reader(BackendSettings("openai", {"base_url": address}))
+    settings = BackendSettings("openai", {"base_url": address, "tokenizer": str(llama_folder)})
+    assert open_reader(settings).vocabulary.size > 300
