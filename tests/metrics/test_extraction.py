@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -168,10 +169,23 @@ def test_text_without_choice_letters_gives_nothing(text: str) -> None:
     assert read_flexible(text, "en") is None
 
 
-def test_long_answers_are_read_quickly() -> None:
-    import time
+def calls_to_read(sentences: int) -> int:
+    """Functions that are called to read an answer of so many sentences."""
+    text = "The answer to the question is that option A and option B say so. " * sentences
+    calls = 0
 
-    text = "The answer to the question is that option A and option B say so. " * 200
-    started = time.perf_counter()
-    read_flexible(text, "en")
-    assert time.perf_counter() - started < 5
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        read_flexible(text, "en")
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_the_work_of_reading_grows_with_the_answer_and_no_faster() -> None:
+    calls_to_read(1)  # patterns are compiled once
+    assert calls_to_read(200) < 5 * calls_to_read(50)
