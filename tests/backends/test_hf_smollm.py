@@ -10,7 +10,7 @@ import pytest
 from tests.backends.reference import plain_score
 
 from tenbin.backends.hf.backend import HfBackend
-from tenbin.records import Generate, Roll, Rolled, Score, Scores, Text
+from tenbin.records import Generate, Roll, Rolled, Score, Scores, Text, Thinking
 
 pytestmark = pytest.mark.model
 
@@ -91,3 +91,22 @@ def test_rolling_equals_lm_eval(smollm: HfBackend, golden: Any) -> None:
         assert isinstance(answer, Rolled)
         # As above: the golden sums themselves lie about 1e-4 from double precision.
         assert answer.logprob == pytest.approx(item["logprob"], abs=1e-4, rel=1e-5)
+
+
+def test_a_budget_of_thought(smollm: HfBackend) -> None:
+    """What is forced is what a prompt with the same tokens before the answer would have given."""
+    thinking = Thinking("Thought:", "Answer:", 12)
+    prompts = [f"Question: {name}?\nThought:" for name in ("What is 2 + 3", "Who wrote Hamlet")]
+    asked = [Generate(prompt, prompt, ("\n",), 6, thinking=thinking) for prompt in prompts]
+    answers = dict(smollm.run(asked))
+    for prompt in prompts:
+        answer = answers[prompt]
+        assert isinstance(answer, Text)
+        (thought,) = dict(smollm.run([Generate("k", prompt, (), 12)])).values()
+        assert isinstance(thought, Text) and thought.finish == "length"
+        assert (answer.thinking, answer.thinking_tokens) == (thought.text.strip(), 12)
+        assert answer.thinking_end == "budget"
+        closed = prompt + thought.text + thinking.closing_text
+        (after,) = dict(smollm.run([Generate("k", closed, (), 6)])).values()
+        assert isinstance(after, Text)
+        assert answer.text == after.text.lstrip().partition("\n")[0]
