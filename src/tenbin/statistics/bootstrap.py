@@ -151,15 +151,15 @@ def _bca(
     value: float, scores: Array, acceleration: float, resampling: Resampling
 ) -> tuple[float, float]:
     import numpy as np
-    from scipy import stats  # type: ignore[import-untyped]
+    from scipy.special import ndtr, ndtri, stdtrit  # type: ignore[import-untyped]
 
     degrees = resampling.degrees
-    reach = stats.t.ppf((1 + LEVEL) / 2, degrees) * np.sqrt(1 + 1 / degrees)
+    reach = stdtrit(degrees, (1 + LEVEL) / 2) * np.sqrt(1 + 1 / degrees)
     # Scores of few documents repeat: those equal to the value count half.
     near = np.isclose(scores, value, rtol=0, atol=1e-12)
     below = (float((scores[~near] < value).sum()) + near.sum() / 2) / len(scores)
-    bias = stats.norm.ppf(np.clip(below, 1 / len(scores), 1 - 1 / len(scores)))
+    bias = ndtri(np.clip(below, 1 / len(scores), 1 - 1 / len(scores)))
     shifted = bias + np.array([-reach, reach])
-    levels = stats.norm.cdf(bias + shifted / np.maximum(1 - acceleration * shifted, 1e-3))
+    levels = ndtr(bias + shifted / np.maximum(1 - acceleration * shifted, 1e-3))
     low, high = np.quantile(scores, levels)
     return float(low), float(high)

@@ -140,6 +140,12 @@ def wilson_interval(
 
 def t_quantile(degrees: int, level: float = LEVEL) -> float:
     """How many errors a two-sided t interval reaches."""
-    from scipy import stats  # type: ignore[import-untyped]
+    return t_point((1 + level) / 2, degrees)
 
-    return float(stats.t.ppf((1 + level) / 2, degrees))
+
+def t_point(share: float, degrees: int) -> float:
+    """Where a t distribution has this share below it."""
+    # scipy.stats gives the same number and takes three times as long to import.
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return float(stdtrit(degrees, share))

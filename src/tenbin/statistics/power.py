@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tenbin.statistics.intervals import Estimate, t_quantile
+from tenbin.statistics.intervals import Estimate, t_point, t_quantile
 
 POWER = 0.8
 CORRELATION = 0.5
@@ -52,6 +52,4 @@ def detectable_difference(stderr: float, degrees: int) -> float:
         stderr: Of the difference.
         degrees: Clusters less one (paired), or of both sides together (unpaired).
     """
-    from scipy import stats  # type: ignore[import-untyped]
-
-    return float((t_quantile(degrees) + stats.t.ppf(POWER, degrees)) * stderr)
+    return (t_quantile(degrees) + t_point(POWER, degrees)) * stderr
