@@ -13,7 +13,7 @@ import tenbin
 from tenbin.backends.scripted import CharacterTokenizer, ScriptedBackend
 from tenbin.cli import main
 from tenbin.config import build_config
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, TenbinError
 from tenbin.records import Generate, Thinking
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -114,6 +114,13 @@ def test_requests_without_thoughts_keep_their_keys() -> None:
         assert one.prompt == other.prompt and one.key != other.key
     # This key was given out before thoughts were known: old journals still answer.
     assert plain.asked[0].key == "7235592364774939eb0d2c28f5575e50"
+
+
+def test_runs_with_other_budgets_are_not_compared_unawares() -> None:
+    runs = [evaluate(thinking="on", thinking_budget=budget) for budget in (5, 60)]
+    with pytest.raises(TenbinError, match="greedy, thoughts of up to 5 tokens here"):
+        tenbin.compare(*runs)
+    assert tenbin.compare(*runs, allow=["decoding", "prompts"]).table()
 
 
 def test_without_thinking_nothing_is_said_of_it() -> None:

@@ -151,7 +151,8 @@ def _measure(
     special = [word for word, is_special in vocabulary.added.items() if is_special]
     chat_words: list[str] = []
     if config.apply_chat_template:
-        chat_words = find_markers([reader.tokenizer.chat([{"role": "user", "content": "a"}])])
+        turn = [{"role": "user", "content": "a"}]
+        chat_words = find_markers([reader.tokenizer.chat(turn, config.chat_template_args)])
     return Measures(
         measure_boundary(prompts, readings, vocabulary.encoding, reader.decode),
         measure_beginning(readings, vocabulary),
