@@ -14,7 +14,8 @@ from tenbin.backends.scripted import CharacterTokenizer, ScriptedBackend
 from tenbin.cli import main
 from tenbin.config import build_config
 from tenbin.errors import ConfigError, TenbinError
-from tenbin.records import Generate, Thinking
+from tenbin.records import Generate, Text, Thinking
+from tenbin.report.terminal import print_results
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -114,6 +115,21 @@ def test_requests_without_thoughts_keep_their_keys() -> None:
         assert one.prompt == other.prompt and one.key != other.key
     # This key was given out before thoughts were known: old journals still answer.
     assert plain.asked[0].key == "7235592364774939eb0d2c28f5575e50"
+
+
+class Server(ScriptedBackend):
+    """Keeps thoughts apart without being asked, and counts their tokens with the answer's."""
+
+    def _write(self, request: Generate) -> Text:
+        return Text("B", "end", 50, thinking="so", thinking_end="closed")
+
+
+def test_thoughts_that_nobody_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    run = evaluate(Server())
+    assert [s["thinking"] for s in run.samples] == ["so"] * 4
+    print_results(run.document)
+    shown = capsys.readouterr().out
+    assert "thinking: mlogiqa_gen_ja: thoughts were kept apart, but nobody counted" in shown
 
 
 def test_runs_with_other_budgets_are_not_compared_unawares() -> None:

@@ -118,7 +118,9 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
         shown = ", ".join(f"{count:,} {name}" for name, count in lengths)
         console.print(Text(f"weighed whole: {shown}", style="dim"))
     elif prompt.continuations is None:
-        console.print(Text(f"generates, stops at {list(prompt.stop)!r}", style="dim"))
+        thinking = prompt.thinking
+        thought = f"thinks up to {thinking.budget:,} tokens, " if thinking else ""
+        console.print(Text(f"{thought}generates, stops at {list(prompt.stop)!r}", style="dim"))
         console.print(Text(f"target     {prompt.target!r}", style="green"))
     else:
         for position, continuation in enumerate(prompt.continuations):

@@ -110,15 +110,17 @@ def _thinking_lines(document: Mapping[str, Any]) -> list[str]:
     # Runs of earlier versions know no thoughts.
     for id, lengths in document.get("lengths", {}).items():
         ends = lengths["thoughts"]
-        if not ends or lengths["thinking_tokens"] is None:
+        if not ends or not lengths["answers"]:
             continue
-        line = (
-            f"thinking: {id}: {lengths['thinking_tokens']:,.0f} tokens of thought and "
-            f"{lengths['answer_tokens']:,.0f} of answer on average"
-        )
-        budget = document["configs"][id]["thinking"]["budget"]
+        line = f"thinking: {id}: "
+        if lengths["thinking_tokens"] is None:
+            line += "thoughts were kept apart, but nobody counted their tokens"
+        else:
+            line += f"{lengths['thinking_tokens']:,.0f} tokens of thought and "
+            line += f"{lengths['answer_tokens']:,.0f} of answer on average"
+        asked = document["configs"][id]["thinking"]
         for end, what in (
-            ("budget", f"thoughts cut at {budget:,} tokens"),
+            ("budget", f"thoughts cut at {asked['budget']:,} tokens" if asked else ""),
             ("open", "thoughts never closed, so that no answer follows"),
             ("none", "answers without a thought"),
         ):

@@ -103,8 +103,13 @@ def _weighed(response: Response) -> tuple[list[float] | None, list[int] | None]:
 
 
 def _thought(prompt: Prompt, text: Text | None) -> dict[str, Any]:
-    """What was thought before an answer; nulls where thoughts were not kept apart."""
-    kept = text if prompt.thinking is not None else None
+    """What was thought before an answer; nulls where thoughts were not kept apart.
+
+    Some servers keep them apart without being asked.
+    """
+    kept = text
+    if text is not None and prompt.thinking is None and text.thinking_end == "none":
+        kept = None
     return {
         "thinking": kept.thinking if kept else None,
         "thinking_tokens": kept.thinking_tokens if kept else None,

@@ -69,7 +69,7 @@ def _new_work(request: Request, before: Request | None) -> int:
     new = len(text) - (shared_beginning(text, text_of(before)) if before is not None else 0)
     if isinstance(request, Score):
         return new + sum(len(continuation) for continuation in request.continuations)
-    return new + _WRITTEN * request.max_gen_toks if isinstance(request, Generate) else new
+    return new + _WRITTEN * request.room if isinstance(request, Generate) else new
 
 
 def shared_beginning(first: str, second: str) -> int:

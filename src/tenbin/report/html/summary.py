@@ -58,7 +58,7 @@ def thinking_facts(document: Mapping[str, Any]) -> dict[str, Any] | None:
     found = [
         lengths
         for lengths in document.get("lengths", {}).values()
-        if lengths.get("thoughts") and lengths["answers"]
+        if lengths.get("thoughts") and lengths.get("thinking_tokens") is not None
     ]
     answers = sum(lengths["answers"] for lengths in found)
     if not answers:

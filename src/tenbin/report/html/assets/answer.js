@@ -66,8 +66,9 @@ function thoughtView(answer, language, reveal) {
   if (!end) return null;
   const name = say(`thinking_${end}`);
   if (!answer.thinking) return make("p", { class: "note" }, name);
-  const tokens = say("token_count", { n: answer.thinking_tokens ?? 0 });
-  return make("details", { class: "thought" }, make("summary", {}, [name, tokens].join(" · ")), verbatim(answer.thinking, language, reveal, say("thought")));
+  // Some servers keep thoughts apart and do not count them.
+  const tokens = answer.thinking_tokens ? say("token_count", { n: answer.thinking_tokens }) : null;
+  return make("details", { class: "thought" }, make("summary", {}, [name, tokens].filter(Boolean).join(" · ")), verbatim(answer.thinking, language, reveal, say("thought")));
 }
 
 /** Every answer that was drawn, with what the first metric says of it. */
