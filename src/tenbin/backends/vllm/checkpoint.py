@@ -26,6 +26,9 @@ from tenbin.errors import ConfigError
 ADAPTER_VERSION = "1"
 """Raise it when answers change for the same model, request and vLLM."""
 
+_OWN_SHARE = 0.9
+"""Of the memory that a worker may count on, what vLLM plans with."""
+
 _UNSEEN = {
     "tensor_parallel_size",
     "pipeline_parallel_size",
@@ -93,7 +96,9 @@ def open_checkpoint(settings: BackendSettings) -> VllmCheckpoint:
         files.tokenizer,
         end_tokens(_generation_config(files), files.config, files.tokenizer.inner),
         fingerprint_of(parts),
-        _engine_options(files, arguments, dtype),
+        _engine_options(
+            files, arguments, dtype, settings.memory_share if device != "cpu" else None
+        ),
         arguments.scoring,
         dtype,
         _facts(files, arguments, dtype, device),
@@ -136,7 +141,9 @@ def _device(settings: BackendSettings) -> str:
     return own
 
 
-def _engine_options(files: Files, arguments: VllmArguments, dtype: str) -> dict[str, Any]:
+def _engine_options(
+    files: Files, arguments: VllmArguments, dtype: str, share: float | None
+) -> dict[str, Any]:
     options: dict[str, Any] = {
         "model": files.source.name,
         "dtype": dtype,
@@ -149,6 +156,8 @@ def _engine_options(files: Files, arguments: VllmArguments, dtype: str) -> dict[
         "use_tqdm_on_load": False,
         **arguments.options,
     }
+    if share is not None:
+        options.setdefault("gpu_memory_utilization", share * _OWN_SHARE)
     if revision := files.source.options.get("revision"):
         options["revision"] = revision
     return options
