@@ -148,8 +148,9 @@ def scored_tokens(tokens: Sequence[PromptToken], text: str, border: int) -> list
         raise NotShownError(_NOT_ADDING_UP)
     found = []
     for token in tokens[first:]:
-        at += len(token.text)
-        if at > border:
+        start, at = at, at + len(token.text)
+        # A token that begins a character and does not end it has no text of its own.
+        if start >= border or at > border:
             found.append(token)
     if any(token.logprob is None for token in found):
         raise NotShownError("the first token of all has no log-probability")
