@@ -55,7 +55,8 @@ class AdaptiveLimit:
         finally:
             async with self._changed:
                 self._running -= 1
-                self._changed.notify_all()
+                # As many as there are places: waking all of them for one is dear where many wait.
+                self._changed.notify(max(1, int(self.current) - self._running))
 
     async def _wait(self, seconds: float | None) -> None:
         try:

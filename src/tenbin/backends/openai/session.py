@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from tenbin.backends.openai.arguments import ServerArguments
+from tenbin.backends.openai.connections import open_connections
 from tenbin.backends.openai.dialect import Dialect
 from tenbin.backends.openai.limit import AdaptiveLimit
 from tenbin.backends.openai.patience import Patience
@@ -20,6 +21,10 @@ from tenbin.records import Failure, Response
 
 _COUNTED = frozenset({"server", "timeout", "connection", "malformed", "refused", "not_shown"})
 """Failures that say something of the server; a prompt that is too long says nothing of it."""
+
+
+_LONGEST_CONNECT = 30.0
+"""Seconds until a server that does not take a connection is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +79,11 @@ async def open_session(
     server: Server, traffic: Traffic, count_tokens: Callable[[str], int] | None = None
 ) -> AsyncIterator[Session]:
     """A session that lasts as long as a run's calls."""
-    import httpx
-
     arguments = server.arguments
-    async with httpx.AsyncClient(
-        base_url=arguments.base_url,
-        # The whole call has a limit of its own; this one is for a server that is not there.
-        timeout=httpx.Timeout(None, connect=min(30.0, arguments.timeout)),
-        limits=httpx.Limits(
-            max_connections=arguments.concurrency, max_keepalive_connections=arguments.concurrency
-        ),
-        headers={"User-Agent": "tenbin"},
-    ) as client:
+    longest = min(_LONGEST_CONNECT, arguments.timeout)
+    async with open_connections(arguments.base_url, longest) as connections:
         transport = Transport(
-            client,
+            connections,
             server.secret,
             AdaptiveLimit(arguments.concurrency),
             Patience(arguments.retries, server.first_wait),

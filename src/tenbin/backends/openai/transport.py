@@ -11,17 +11,15 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tenbin.backends.openai.connections import Connections
 from tenbin.backends.openai.limit import AdaptiveLimit, Pass
 from tenbin.backends.openai.patience import Patience, retry_after
 from tenbin.backends.openai.secret import Secret
 from tenbin.backends.openai.verdict import Verdict, judge_refusal
 from tenbin.errors import BackendError
 from tenbin.records import Failure
-
-if TYPE_CHECKING:
-    import httpx
 
 _LONGEST_PAUSE = 900.0
 """Seconds that a server may ask for before the run is given up until later."""
@@ -52,7 +50,7 @@ class Traffic:
 class Transport:
     """Calls to one server."""
 
-    client: httpx.AsyncClient
+    connections: Connections
     secret: Secret
     limit: AdaptiveLimit
     patience: Patience
@@ -72,7 +70,9 @@ class Transport:
             if not isinstance(found, Verdict):
                 return Reply(found, attempt)
             if found.meaning == "fatal":
-                raise BackendError(f"{self.client.base_url}{path}: {found.message}", found.hint)
+                raise BackendError(
+                    f"{self.connections.base_url}{path}: {found.message}", found.hint
+                )
             if found.meaning == "refused":
                 return Failure(found.kind, found.message)
             if attempt > self.patience.retries:
@@ -97,9 +97,10 @@ class Transport:
         async with self.limit.leave() as given:
             self.traffic.calls += 1
             try:
-                response = await asyncio.wait_for(
-                    self.client.post(path, json=body, headers=self.secret.headers()), self.timeout
-                )
+                with self.connections.lent() as client:
+                    response = await asyncio.wait_for(
+                        client.post(path, json=body, headers=self.secret.headers()), self.timeout
+                    )
             except (asyncio.TimeoutError, httpx.TimeoutException):
                 self._overburdened(given, 0.0)
                 message = f"no whole answer within {self.timeout:g} s"
