@@ -127,3 +127,17 @@ def test_other_commands_refuse_a_list(file: Path, capsys: pytest.CaptureFixture[
 def test_a_single_file_is_no_place_for_many(file: Path) -> None:
     with pytest.raises(TenbinError, match="need a folder"):
         read_entries({"output_path": "r.json"}, [{"model": "scripted"}], {}, "file")
+
+
+def test_a_model_whose_process_dies_stops_no_other(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Side by side each model has a process of its own; here one kills its own."""
+    models = [
+        {"name": "first", "model_args": {"fingerprint": "a"}},
+        {"name": "deadly", "model_args": {"fingerprint": "b", "poison": "前提"}},
+    ]
+    _change(file, models=models, models_at_once=2, tasks="jnli-1.3-0.2")
+    assert main(["run", "--config", str(file)]) == 1
+    assert set(_written(file)) == {"first"}
+    assert "failed: deadly: its process ended, code -9" in capsys.readouterr().out

@@ -33,16 +33,14 @@ def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:
         said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)
         speaker.message(f"{so_far} of {total} models: {one.name}: {said}")
 
-    with place_for(entries) as room:
-        at_once = min(file.at_once or room, total)
+    def one_by_one(name: str) -> Listener:
+        speaker.message(f"model {name}")
+        return open_progress()
 
-        def listener_for(name: str) -> Listener:
-            if at_once > 1:
-                return NamedProgress(name)
-            speaker.message(f"model {name}")
-            return open_progress()
-
-        ended = run_entries(entries, at_once, listener_for, told)
+    with place_for(entries) as place:
+        at_once = min(file.at_once or place.room, total)
+        listener_for = one_by_one if at_once == 1 else NamedProgress
+        ended = run_entries(entries, at_once, place, listener_for, told)
     print_models([(one.name, one.scores, one.reason) for one in ended])
     folders = [
         entry.result.with_suffix(".run")

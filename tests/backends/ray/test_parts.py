@@ -101,5 +101,7 @@ def test_a_description_is_put_together_from_those_who_know() -> None:
     engine = {"mode": "tree", "generation": "own", "probe": "made at this start"}
     assert whole == {"engine": engine, "parameters": 7}
     assert differing == []
+    counted, differing = merged([{"engine": {"cached_tokens": n}} for n in (3, 4)])
+    assert counted == {"engine": {"cached_tokens": 7}} and differing == []
     _, differing = merged([scored, {"engine": {"mode": "plain"}}])
     assert differing == ["engine.mode: 'tree', elsewhere 'plain'"]

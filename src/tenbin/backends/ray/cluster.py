@@ -71,6 +71,21 @@ def joined_cluster(address: str | None, num_cpus: float) -> Iterator[None]:
         leave_cluster(address)
 
 
+def own_address() -> str:
+    """Where other processes of this machine find a cluster that this one has started."""
+    import ray
+
+    known: Any = ray
+    return str(known.get_runtime_context().gcs_address)
+
+
+def attach(address: str) -> None:
+    """Be connected for the length of this process, whatever backends come and go."""
+    import ray
+
+    _connect(ray, address, 0.0)
+
+
 def leave_cluster(address: str | None) -> None:
     """Disconnect where this module connected and nobody else is left; ends a cluster of our own."""
     import ray

@@ -11,6 +11,8 @@ from typing import Any
 
 _NOT_RUN = "not run"
 _PROBES = ("probe", "generation_probe")
+_COUNTS = ("prompt_tokens", "cached_tokens", "asked_again")
+"""What each worker counted for itself."""
 
 
 def merged(descriptions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
@@ -35,6 +37,9 @@ def merged(descriptions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], l
         if name in _PROBES:
             # Made at this start by any of them, or remembered by all.
             whole[name] = min(known)
+            continue
+        if name in _COUNTS:
+            whole[name] = sum(known)
             continue
         whole[name] = known[0]
         others = [value for value in known[1:] if value != known[0]]
