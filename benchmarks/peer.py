@@ -94,19 +94,19 @@ def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
         items = json.loads(Path(message["items"]).read_text(encoding="utf-8"))
-        wall, cpu = time.perf_counter(), _cpu_seconds()
+        wall, cpu = time.perf_counter(), cpu_seconds()
         requests = opened.prepare(message["action"], items, message.get("batch_size", 1))
         values = getattr(opened, message["action"])(requests)
         answer(
             {
                 "wall": time.perf_counter() - wall,
-                "cpu": _cpu_seconds() - cpu,
+                "cpu": cpu_seconds() - cpu,
                 "values": values,
             }
         )
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """Processor time of this process and of the workers below it."""
     total, waiting = 0.0, [os.getpid()]
     while waiting:
