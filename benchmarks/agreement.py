@@ -41,7 +41,7 @@ from tenbin.records import Request, Score, Scores, Text
 WINDOW = 1024
 BLOCK = 32
 """Tokens a block of vLLM's cache; its own choice on a CPU is 128, on a GPU 16."""
-SCORED = (("jcommonsenseqa-1.1-0.1", 70), ("jnli-1.3-0.2", 70), ("mlogiqa_mcq_zh", 10))
+SCORED = (("jcommonsenseqa-1.1-0.1", 71), ("jnli-1.3-0.2", 70), ("mlogiqa_mcq_zh", 10))
 WRITTEN = (("mlogiqa_gen_zh", 10), ("jsquad-1.1-0.2", 40))
 """Tasks and how many of their documents, without examples."""
 GENERATED = 24

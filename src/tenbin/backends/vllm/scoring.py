@@ -5,9 +5,9 @@ of those that vLLM is asked to weigh behind the prompt; tokens before it are par
 are weighed there. Knows how vLLM is asked and what it says; knows no text.
 
 Asked for the log-probabilities of a prompt, vLLM by itself reads nothing from its prefix cache,
-since tokens that come from there have none. Only the answer's tokens are wanted here, so the cache
-is allowed, and vLLM's count of cached tokens shows whether it ended before the answer. Where it
-did not, the input is asked once more without it.
+since tokens that come from there have none. Only the answer's tokens are wanted here, so what
+stands before it is read first, the cache is allowed, and vLLM's count of cached tokens shows
+whether it ended before the answer. Where it did not, the input is asked once more without it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ class VllmCore:
         # Sorted, so that what begins alike is asked in a row and meets its beginning in the cache.
         for ids in sorted(desk.inputs):
             waiting.extend(self._questions(_Input(ids, desk.targets([ids]))))
+        waiting = self._after_beginnings(waiting)
         for asked, output in self._engine.outputs(waiting):
+            if asked.purpose is None:
+                continue
             question: _Question = asked.purpose
             about = question.about
             if not isinstance(output, Failure) and not self._note(question, output):
@@ -116,6 +119,25 @@ class VllmCore:
             for number, found in desk.collect([about.ids], scores):
                 yield number, found or _reason(groups[number], failures)
 
+    def _after_beginnings(self, waiting: deque[Asked]) -> deque[Asked]:
+        """Let what stands before answers be read first, by itself.
+
+        Asked for a prompt's log-probabilities, vLLM works out a row of logits for every token that
+        is not cached: for a whole context that takes time and, with large vocabularies, memory.
+        """
+        ordered: deque[Asked] = deque()
+        read: set[tuple[int, ...]] = set()
+        for asked in waiting:
+            question: _Question = asked.purpose
+            if question.cached and question.depth:
+                whole = (len(asked.ids) - question.depth) // self._block * self._block
+                beginning = asked.ids[:whole]
+                if beginning not in read:
+                    read.add(beginning)
+                    ordered.append(Asked(beginning, _params()))
+            ordered.append(asked)
+        return ordered
+
     def _questions(self, about: _Input) -> Iterator[Asked]:
         tokens = list(dict.fromkeys(target.answer[-1] for target in about.targets))
         size = _TOGETHER if self.mode == PREFIX_CACHE else 1
@@ -127,16 +149,7 @@ class VllmCore:
             yield self._ask(_Question(about, part, 0 if at else about.depth, cached))
 
     def _ask(self, question: _Question) -> Asked:
-        from vllm.sampling_params import RequestOutputKind
-
-        from vllm import SamplingParams
-
-        options: dict[str, Any] = {
-            "max_tokens": 1,
-            "temperature": 0.0,
-            "detokenize": False,
-            "output_kind": RequestOutputKind.FINAL_ONLY,
-        }
+        options: dict[str, Any] = {}
         if self.mode == PREFIX_CACHE:
             options["logprob_token_ids"] = list(question.tokens)
         else:
@@ -147,7 +160,7 @@ class VllmCore:
             if self.mode == PREFIX_CACHE:
                 options["skip_reading_prefix_cache"] = not question.cached
                 options["flat_logprobs"] = True
-        return Asked(question.about.ids, SamplingParams(**options), question)
+        return Asked(question.about.ids, _params(**options), question)
 
     def _note(self, question: _Question, output: Any) -> bool:
         """Write down what vLLM says; False when the cache reached into the answer."""
@@ -170,6 +183,17 @@ class VllmCore:
             # What greedy decoding wrote; a rank is that of this token alone.
             return bool(output.outputs[0].token_ids[0] == token)
         return bool(last[token].rank == 1)
+
+
+def _params(**options: Any) -> Any:
+    """One token is written, the likeliest; what is wanted besides."""
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    kind = RequestOutputKind.FINAL_ONLY
+    return SamplingParams(
+        max_tokens=1, temperature=0.0, detokenize=False, output_kind=kind, **options
+    )
 
 
 def _inner(about: _Input, logprobs: Any) -> list[TokenScore]:

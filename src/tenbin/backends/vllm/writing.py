@@ -109,9 +109,8 @@ class VllmWriter:
         return Asked(ids, self._params(draft), draft)
 
     def _params(self, draft: _Draft) -> Any:
-        from vllm.sampling_params import RequestOutputKind
-
         from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
 
         job = draft.job
         drawn: dict[str, Any] = {"temperature": 0.0}
