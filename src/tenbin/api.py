@@ -9,7 +9,8 @@ from typing import Any
 
 from tenbin.asking import Listener
 from tenbin.backends.base import Backend
-from tenbin.config import AUTO, build_config
+from tenbin.config import AUTO, RunConfig, build_config
+from tenbin.errors import ConfigError
 from tenbin.results.folder import read_run
 from tenbin.results.outcomes import outcomes_of
 
@@ -228,6 +229,7 @@ def evaluate(
     name = model if isinstance(model, str) else type(model).__name__
     given = dict(options, model=name, tasks=tasks if isinstance(tasks, str) else list(tasks))
     config = build_config(given)
+    _refuse_workers(model, config)
     if config.template == AUTO:
         from tenbin.choosing import execute_auto as execute
     else:
@@ -240,6 +242,15 @@ def evaluate(
     )
     path = finished.folder.path if finished.folder else None
     return Run(finished.document, list(finished.samples()), path)
+
+
+def _refuse_workers(model: str | Backend, config: RunConfig) -> None:
+    """An open backend is in this process: workers would need to open it themselves."""
+    if not isinstance(model, str) and (config.workers or config.ray_address):
+        raise ConfigError(
+            "workers open the model themselves, and this one is open already",
+            "name the backend, such as model='hf', or leave workers and ray_address out",
+        )
 
 
 def sweep(
@@ -267,6 +278,7 @@ def sweep(
     config = build_config(
         dict(options, model=name, tasks=tasks if isinstance(tasks, str) else list(tasks))
     )
+    _refuse_workers(model, config)
     finished = execute_sweep(
         config,
         listener or Silence(),

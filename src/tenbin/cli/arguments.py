@@ -186,7 +186,8 @@ def _add_output(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     output.add_argument(
         "--config",
         metavar="FILE",
-        help="YAML with these same names as keys; flags override it",
+        help="YAML with these same names as keys; flags override it. `tenbin run` takes a list "
+        "`models:` there, each with keys of its own, and runs them all",
     )
     return output
 

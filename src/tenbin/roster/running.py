@@ -184,8 +184,9 @@ def place_for(entries: Sequence[Entry]) -> Iterator[Place]:
     if len(workers) < len(settings):
         yield Place()
         return
-    from tenbin.backends.ray.cluster import joined_cluster, own_address, total_resources
+    from tenbin.backends.ray.cluster import joined_cluster, own_address
     from tenbin.backends.ray.resources import room_for
+    from tenbin.backends.ray.stock import total_resources
 
     most = max((one.count or 1) * one.num_cpus for one in workers)
     with joined_cluster(workers[0].address, most):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tenbin.backends.ray.crew import Died, Done, Event, Member
 from tenbin.backends.ray.dispatch import dispatch
+from tenbin.backends.ray.events import Died, Done, Event, Member
 from tenbin.backends.ray.ledger import Ledger, Shard
 from tenbin.backends.ray.worker import Answered
 from tenbin.records import Failure, Response, Roll, Rolled

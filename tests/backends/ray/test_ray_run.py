@@ -79,6 +79,14 @@ def test_no_cluster_at_this_address(tmp_path: Path) -> None:
         join_cluster("127.0.0.1:9", 1)
 
 
+def test_a_backend_that_is_open_has_no_workers() -> None:
+    import tenbin
+    from tenbin.backends.scripted import ScriptedBackend
+
+    with pytest.raises(ConfigError, match="open already"):
+        tenbin.evaluate(ScriptedBackend(), ["jnli"], sample_data=True, workers=2)
+
+
 def test_what_a_worker_takes_needs_workers() -> None:
     import tenbin
 

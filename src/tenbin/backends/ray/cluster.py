@@ -1,6 +1,6 @@
 """The Ray cluster: one that is there, or one of this machine's own for the length of a run.
 
-Knows how to come and go and what the cluster has; knows no worker and no request. Nothing is told
+Knows how to come and go; knows no worker and no request. Nothing is told
 to Ray's makers, and no dashboard is opened.
 """
 
@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -153,39 +153,6 @@ def _nobody(address: str, error: BaseException) -> BackendError:
         "`ray status` on the cluster shows its address; leave --ray_address out to start one on "
         "this machine",
     )
-
-
-def total_resources() -> dict[str, float]:
-    """All CPUs, GPUs and the like of the nodes that are there now."""
-    import ray
-
-    known: Any = ray
-    return dict(known.cluster_resources())
-
-
-def free_resources() -> dict[str, float]:
-    """What nobody has taken."""
-    import ray
-
-    known: Any = ray
-    return dict(known.available_resources())
-
-
-def any_node_holds(each: Mapping[str, float]) -> bool:
-    """Whether one of the nodes that are there now is large enough, in use or not."""
-    import ray
-
-    known: Any = ray
-    return any(
-        all(node["Resources"].get(name, 0.0) >= amount for name, amount in each.items())
-        for node in known.nodes()
-        if node["Alive"]
-    )
-
-
-def described(resources: Mapping[str, float]) -> str:
-    """CPUs and GPUs in words."""
-    return ", ".join(f"{resources.get(name, 0):g} {name}s" for name in ("CPU", "GPU"))
 
 
 def _first_line(error: BaseException) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.ray.cluster import any_node_holds, described, free_resources, total_resources
+from tenbin.backends.ray.events import Died, Done, Event, Member
 from tenbin.backends.ray.ledger import Shard
+from tenbin.backends.ray.stock import any_node_holds, described, free_resources, total_resources
 from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker
 from tenbin.errors import BackendError
 
@@ -22,38 +22,6 @@ _DEATHS = 4
 _PATIENCE = 1800.0
 """Seconds after which a run breaks off that no node has room for: nodes may take long to come."""
 _REMIND = 60.0
-
-
-@dataclass(eq=False, slots=True)
-class Member:
-    """One worker."""
-
-    number: int
-    actor: Any
-    opening: Any
-    """Ray's reference while it opens; None once it is ready."""
-    shards: dict[Any, Shard] = field(default_factory=dict)
-    """What it has, by Ray's reference, oldest first: it works in this order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A shard was answered."""
-
-    shard: Shard
-    answered: Answered
-
-
-@dataclass(frozen=True, slots=True)
-class Died:
-    """A worker is gone with what it had."""
-
-    running: Shard | None
-    queued: tuple[Shard, ...]
-    reason: str
-
-
-Event: TypeAlias = Done | Died
 
 
 class Crew:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from tenbin.backends.ray.crew import Died, Done, Event, Member
+from tenbin.backends.ray.events import Died, Done, Event, Member
 from tenbin.backends.ray.ledger import Ledger, Pairs, Shard
 
 _AHEAD = 2
