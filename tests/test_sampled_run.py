@@ -63,7 +63,8 @@ def test_results_record_how_answers_were_drawn(tmp_path: Path) -> None:
     table = polars.read_parquet(tmp_path / "drawn.run" / "samples.parquet")
     drawn = table.filter(polars.col("task") == "mlogiqa_gen_ja")
     assert drawn["samples"].list.len().to_list() == [4] * 5
-    assert drawn["samples"][0][0].keys() == {"text", "finish", "tokens"}
+    thoughts = {"thinking", "thinking_tokens", "thinking_end"}
+    assert drawn["samples"][0][0].keys() == {"text", "finish", "tokens", *thoughts}
     assert table.filter(polars.col("task") == "jnli")["samples"].is_null().all()
     again = tenbin.load_run(path)
     assert list(again.samples) == list(run.samples)
