@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.base import BackendSettings, Workers
+from tenbin.backends.ray.crew import _reason
 from tenbin.backends.ray.describing import merged
 from tenbin.backends.ray.resources import device_for, each_worker, memory_share, worker_count
 from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker, python_version
@@ -92,6 +93,22 @@ def test_a_worker_that_is_not_what_the_driver_means(changed: dict[str, str], sai
     refused = _worker(**changed).open()
     assert isinstance(refused, Refused)
     assert said in refused.message and refused.hint
+
+
+def test_why_a_worker_died_is_said_in_a_line() -> None:
+    ray_says = (
+        "The actor died unexpectedly before finishing this task.\n\tclass_name: Worker\n\tpid: 12\n"
+        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR "
+        "Some common causes include: (1) the process was killed"
+    )
+    expected = (
+        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR"
+    )
+    assert _reason(RuntimeError(ray_says)) == expected
+    assert _reason(RuntimeError("")) == "RuntimeError"
+    wrapped = RuntimeError("a long traceback")
+    wrapped.cause = ValueError("bad\nvalue")  # type: ignore[attr-defined]
+    assert _reason(wrapped) == "ValueError: bad"
 
 
 def test_a_description_is_put_together_from_those_who_know() -> None:

@@ -174,5 +174,6 @@ def _reason(error: Exception) -> str:
     if cause is not None:
         return f"{type(cause).__name__}: {cause}".splitlines()[0]
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "reason" in line.lower() or "No module" in line]
-    return (telling or lines or [type(error).__name__])[-1 if telling else 0]
+    telling = [line for line in lines if "because" in line or "No module" in line]
+    # What follows are guesses and advice about Ray.
+    return (telling or lines or [type(error).__name__])[0].partition(" Some common causes")[0]
