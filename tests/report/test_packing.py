@@ -166,3 +166,25 @@ def test_lengths_of_thoughts_over_all_tasks() -> None:
         "open": 0,
     }
     assert thinking_facts({"lengths": {"c": plain}}) is thinking_facts({}) is None
+
+
+def test_a_conversation_is_shown_turn_by_turn() -> None:
+    turns = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "1+1"},
+        {"role": "assistant", "content": "2"},
+        {"role": "user", "content": "2+2"},
+    ]
+    shown = [
+        ("d", "[system]\nbe brief"),
+        ("e", "[user]\n1+1\n\n[assistant]\n2"),
+        ("q", "[user]\n2+2"),
+    ]
+    row = choice_row("made", 0) | {"prompt": json.dumps(turns, separators=(",", ":")), "parts": []}
+    assert prompt_parts(row, config("made")) == (shown, True)
+    beside = {"messages": turns, "chat_template_kwargs": {"enable_thinking": False}}
+    row |= {"prompt": json.dumps(beside, separators=(",", ":"))}
+    variables = ("d", '[chat_template_kwargs]\n{"enable_thinking": false}')
+    assert prompt_parts(row, config("made")) == ([variables, *shown], True)
+    for broken in ('{"messages":[{"role":"user"}]}', '[{"role":1}]', '{"messages":[{"role":'):
+        assert prompt_parts(row | {"prompt": broken}, config("made"))[0] == [("q", broken)]

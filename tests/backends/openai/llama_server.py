@@ -31,10 +31,10 @@ def missing() -> str | None:
 
 
 @contextmanager
-def llama_server() -> Iterator[str]:
-    """A server's base_url, as long as the block lasts."""
+def llama_server(template: str = "") -> Iterator[str]:
+    """A server's base_url, as long as the block lasts; with another chat template than its own."""
     process = subprocess.Popen(
-        [sys.executable, __file__],
+        [sys.executable, __file__, template],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -67,6 +67,8 @@ def serve() -> None:
     parameters.n_ctx, parameters.n_parallel = 4096, 2
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     parameters.hostnames, parameters.port = ["127.0.0.1"], 0
+    if sys.argv[1:] and sys.argv[1]:
+        parameters.chat_template = sys.argv[1]
     server = xllamacpp.Server(parameters)
     print("listening", server.listening_address, flush=True)
     sys.stdin.read()

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
-from tenbin.backends.openai.conversation import read_conversation, with_more, write_conversation
+from tenbin.backends.openai.conversation import (
+    read_conversation,
+    variables_of,
+    with_more,
+    write_conversation,
+)
+from tenbin.errors import ConfigError
 from tenbin.records import Failure, Generate, Response, Sampling, Text, Thinking, Usage
 
 LLAMA = {"data": [{"id": "made-up", "owned_by": "llamacpp"}]}
@@ -138,11 +144,50 @@ def test_a_plain_prompt_is_one_message() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['[{"role":"user", "content":"a"}]', '[{"role":1}]', '[{"role":', "", "[1]"]
+    "text",
+    [
+        '[{"role":"user", "content":"a"}]',
+        '[{"role":1}]',
+        '[{"role":',
+        "",
+        "[1]",
+        '{"messages":[{"role":"user","content":"a"}]}',
+        '{"messages":[{"role":"user","content":"a"}],"chat_template_kwargs":{}}',
+        '{"messages":[{"role":"user","content":"a"}],"chat_template_kwargs":[1]}',
+    ],
 )
 def test_a_document_that_looks_like_a_conversation_stays_a_text(text: str) -> None:
     assert read_conversation(text) == [{"role": "user", "content": text}]
     assert with_more(text, "!") == text + "!"
+
+
+def test_variables_of_the_chat_template_are_part_of_the_prompt_and_of_the_call() -> None:
+    turns = [{"role": "user", "content": "u"}]
+    prompt = write_conversation(turns, {"enable_thinking": False, "depth": 2})
+    assert prompt == write_conversation(turns, {"depth": 2, "enable_thinking": False})
+    assert prompt != write_conversation(turns)
+    _, sent = one(Generate("k", prompt, (), 9), chat("x"), is_chat=True, models=VLLM)
+    assert sent["messages"] == turns
+    assert sent["chat_template_kwargs"] == {"enable_thinking": False, "depth": 2}
+    longer = with_more(prompt, " more")
+    assert read_conversation(longer) == [{"role": "user", "content": "u more"}]
+    assert variables_of(longer) == variables_of(prompt)
+    _, sent = one(Generate("k", write_conversation(turns), (), 9), chat("x"), is_chat=True)
+    assert "chat_template_kwargs" not in sent
+
+
+def test_a_server_that_may_not_take_variables_is_not_asked() -> None:
+    turns, variables = [{"role": "user", "content": "u"}], {"enable_thinking": False}
+    with misbehaving(lambda before, body: Answer(chat("x"))) as server:
+        format = opened(server, is_chat=True).chat_format
+        assert format is not None
+        with pytest.raises(ConfigError, match="not known to take variables") as raised:
+            format.chat(turns, variables)
+    assert "tokenizer=PATH" in raised.value.hint
+    with misbehaving(lambda before, body: Answer(chat("x")), VLLM) as server:
+        format = opened(server, is_chat=True).chat_format
+        assert format is not None
+        assert variables_of(format.chat(turns, variables)) == variables
 
 
 def test_a_conversation_goes_on_in_its_last_message() -> None:
@@ -201,5 +246,6 @@ def test_thoughts_are_counted_by_the_tokenizer_where_the_server_does_not(
     request = Generate("k", "p", (), 9, thinking=Thinking(budget=20))
     response, _ = one(request, body, tokenizer=str(llama_folder))
     assert isinstance(response, Text)
-    expected = len(bos_tokenizer("The lazy dog", add_special_tokens=False)["input_ids"])
+    before = "<think>The lazy dog</think>"
+    expected = len(bos_tokenizer(before, add_special_tokens=False)["input_ids"])
     assert (response.thinking_tokens, response.token_count) == (expected, 40 - expected)

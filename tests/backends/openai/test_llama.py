@@ -19,7 +19,7 @@ import tenbin
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError, ConfigError
-from tenbin.records import Failure, Generate, Picked, Sampling, Score, Text
+from tenbin.records import Failure, Generate, Picked, Sampling, Score, Text, Thinking
 
 pytestmark = [
     pytest.mark.model,
@@ -100,6 +100,68 @@ def test_a_prompt_beyond_the_window(address: str) -> None:
     assert isinstance(found, Failure)
     assert found.kind == "context_overflow"
     assert "2048" in found.message
+
+
+def test_a_budget_of_thought_is_held_in_completions(address: str) -> None:
+    thinking = Thinking(budget=5)
+    request = Generate("g", f"{PROMPT} <think>", (), 4, thinking=thinking)
+    found = dict(backend(address).run([request]))["g"]
+    assert isinstance(found, Text)
+    assert (found.thinking_end, found.thinking_tokens, found.token_count) == ("budget", 5, 4)
+    first = dict(backend(address).run([Generate("f", request.prompt, (), 5)]))["f"]
+    assert isinstance(first, Text)
+    assert found.thinking == first.text.strip()
+    after = request.prompt + first.text + thinking.closing_text
+    second = dict(backend(address).run([Generate("s", after, (), 4)]))["s"]
+    assert isinstance(second, Text)
+    assert found.text == second.text.lstrip()
+    assert found.usage is not None and first.usage is not None and second.usage is not None
+    assert found.usage.calls == 2
+    assert found.usage.prompt_tokens == first.usage.prompt_tokens + second.usage.prompt_tokens
+
+
+def test_a_budget_of_thought_is_held_in_a_chat(address: str) -> None:
+    # What this model begins with by itself serves as the mark: it knows no thoughts.
+    question = "Tell me a story about a dog."
+    chats = backend(address, "openai-chat")
+    whole = dict(chats.run([Generate("w", question, (), 24)]))["w"]
+    assert isinstance(whole, Text)
+    thinking = Thinking(opening=whole.text.split()[0], closing="So the answer is", budget=3)
+    request = Generate("g", question, ("\n",), 8, thinking=thinking)
+    found = dict(chats.run([request]))["g"]
+    assert isinstance(found, Text), found
+    assert (found.thinking_end, found.thinking_tokens) == ("budget", 3)
+    assert whole.text.startswith(f"{thinking.opening} {found.thinking}")
+    assert thinking.closing not in found.text
+    assert found.text and 0 < found.token_count <= 8
+    assert found.usage is not None
+    assert found.usage.calls == 2
+
+
+TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+    "{% endfor %}<|im_start|>assistant\n{% if brief %}In one word: {% endif %}"
+)
+
+
+def test_variables_reach_the_chat_template() -> None:
+    turns = [{"role": "user", "content": "What is the capital of France?"}]
+    with llama_server(TEMPLATE) as address:
+        chats = backend(address, "openai-chat")
+        prompts = {
+            name: chats.chat_format.chat(turns, {"brief": name == "brief"})
+            for name in ("brief", "long")
+        }
+        requests = [Generate(name, prompt, (), 4) for name, prompt in prompts.items()]
+        found = dict(chats.run(requests))
+        with pytest.raises(ConfigError, match="has no such variable"):
+            chats.chat_format.chat(turns, {"brieff": True})
+    brief, long = found["brief"], found["long"]
+    assert isinstance(brief, Text) and isinstance(long, Text)
+    assert brief.usage is not None and long.usage is not None
+    # The template's own words: "In one word: ".
+    assert brief.usage.prompt_tokens >= long.usage.prompt_tokens + 4
+    assert brief.text != long.text
 
 
 RUN = ["--sample_data", "--limit", "2"]

@@ -65,7 +65,7 @@ def render_chat(
             "the tokenizer has no chat template",
             "leave --apply_chat_template out, or name a tokenizer that has one",
         )
-    _check_known(tokenizer, variables)
+    check_variables(chat_source(tokenizer), variables)
     apply = partial(_apply, tokenizer, variables)
     turns = [dict(message) for message in messages]
     system = [turn["content"] for turn in turns if turn["role"] == "system"]
@@ -81,9 +81,12 @@ def render_chat(
     return apply(_folded(turns)), True
 
 
-def _check_known(tokenizer: Any, variables: Mapping[str, Any]) -> None:
-    """A template passes over a variable that it does not know, which would go unnoticed."""
-    source = chat_source(tokenizer)
+def check_variables(source: str, variables: Mapping[str, Any]) -> None:
+    """Refuse what a template would pass over without a word: a variable that it does not know.
+
+    Raises:
+        ConfigError: The template's source names no such variable.
+    """
     for name in variables:
         if not re.search(rf"\b{re.escape(name)}\b", source):
             raise ConfigError(

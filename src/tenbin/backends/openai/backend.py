@@ -15,6 +15,7 @@ from tenbin.backends.base import Backend, BackendSettings, ChatFormat, Encoding,
 from tenbin.backends.openai.arguments import read_arguments, written_arguments
 from tenbin.backends.openai.choosing import Letters, find_letters
 from tenbin.backends.openai.conversation import ConversationFormat
+from tenbin.backends.openai.dialect import takes_variables
 from tenbin.backends.openai.fingerprint import fingerprint_of
 from tenbin.backends.openai.generation import write
 from tenbin.backends.openai.identity import Identity, identify
@@ -24,7 +25,8 @@ from tenbin.backends.openai.probe import find_scales
 from tenbin.backends.openai.pump import Item, Result, pumped
 from tenbin.backends.openai.scoring import Scales, server_tokenizer
 from tenbin.backends.openai.secret import read_secret
-from tenbin.backends.openai.session import Server, Session, open_session
+from tenbin.backends.openai.session import Encode, Server, Session, open_session
+from tenbin.backends.openai.thoughts import holds_budgets, write_thoughtfully
 from tenbin.backends.openai.transport import Traffic
 from tenbin.records import Failure, Generate, Request, Response, Roll, Score
 
@@ -73,12 +75,16 @@ class ServerBackend:
             return self._tokenizer
         from tenbin.backends.openai.measuring import ConversationTokenizer
 
-        return ConversationTokenizer(self._tokenizer)
+        return ConversationTokenizer(self._tokenizer, self._conversations())
 
     @property
     def chat_format(self) -> ChatFormat | None:
         """A chat server formats conversations itself; for completions the tokenizer does."""
-        return ConversationFormat() if self._server.is_chat else self._tokenizer
+        return self._conversations() if self._server.is_chat else self._tokenizer
+
+    def _conversations(self) -> ConversationFormat:
+        takes = takes_variables(self._server.dialect)
+        return ConversationFormat(takes, self._identity.chat_template)
 
     @property
     def shows_likelihoods(self) -> bool:
@@ -94,13 +100,13 @@ class ServerBackend:
     def _pumped(
         self, items: Sequence[Item], answer: Callable[[Session, Item], Awaitable[Result]]
     ) -> Iterator[Result]:
-        session = partial(open_session, self._server, self._traffic, self._count_tokens())
+        session = partial(open_session, self._server, self._traffic, self._encode())
         # More than may call at a time: some of them wait for another try.
         return pumped(items, session, answer, 2 * self._server.arguments.concurrency)
 
-    def _count_tokens(self) -> Callable[[str], int] | None:
+    def _encode(self) -> Encode | None:
         tokenizer = self._tokenizer
-        return None if tokenizer is None else lambda text: tokenizer.answer_lengths([text])[0]
+        return None if tokenizer is None else lambda text: tokenizer.encode_answers([text])[text]
 
     def _find_out(self) -> None:
         """Find out how the server weighs texts or names choices, before any document is asked."""
@@ -141,14 +147,17 @@ class ServerBackend:
         return await scales.roll(session, request)
 
     async def _write(self, session: Session, request: Generate) -> Response:
-        if self._tokenizer is None or self._server.is_chat:
-            return await write(session, request)
-        from tenbin.backends.hf.encoding import encode_prompts
+        ids, truncated = None, 0
+        if self._tokenizer is not None and not self._server.is_chat:
+            from tenbin.backends.hf.encoding import encode_prompts
 
-        encoded = next(iter(encode_prompts(self._tokenizer, [request])))
-        if isinstance(encoded, Failure):
-            return encoded
-        return await write(session, request, encoded.ids, encoded.truncated)
+            encoded = next(iter(encode_prompts(self._tokenizer, [request])))
+            if isinstance(encoded, Failure):
+                return encoded
+            ids, truncated = encoded.ids, encoded.truncated
+        if request.thinking is not None and holds_budgets(session):
+            return await write_thoughtfully(session, request, request.thinking, ids, truncated)
+        return await write(session, request, ids, truncated)
 
     def _depends_on(self) -> dict[str, Any]:
         """What answers depend on besides the request, as far as it can be known."""

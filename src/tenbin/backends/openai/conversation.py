@@ -1,65 +1,114 @@
 """Conversations as prompts: messages written as one line of JSON, and read again.
 
 A server puts messages into the model's own chat format by itself, so a prompt has to arrive there
-as messages, while every stage before knows prompts as texts. Knows no server.
+as messages, while every stage before knows prompts as texts. Variables of the chat template are
+written beside the messages: what a model reads depends on them. Knows no server.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tenbin.errors import ConfigError
 
-_BEGINS = '[{"role":'
+_MESSAGES, _VARIABLES = "messages", "chat_template_kwargs"
+_BEGINS = ('[{"role":', f'{{"{_MESSAGES}":[{{"role":')
 
 
+@dataclass(frozen=True, slots=True)
 class ConversationFormat:
     """The chat format of a server: messages stay messages."""
+
+    takes_variables: bool = False
+    """Whether the server is known to hand variables to the model's chat template."""
+    template: str | None = None
+    """The source of that template, where the server shows it."""
 
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
-        """A conversation as text: role and content of each message, always written alike.
+        """A conversation as text, always written alike.
 
         Raises:
-            ConfigError: Variables are given for a template that only the server has.
+            ConfigError: Variables are given that the server may not take, or its template not know.
         """
-        if variables:
+        if variables and not self.takes_variables:
             raise ConfigError(
-                "--chat_template_args: the server puts conversations into the model's format",
+                "--chat_template_args: this server is not known to take variables of a chat"
+                " template (vLLM, SGLang and llama.cpp are)",
                 "leave it out, or ask a completions server with --model openai and tokenizer=PATH",
             )
-        return write_conversation(messages)
+        if variables and self.template is not None:
+            from tenbin.backends.hf.chat import check_variables
+
+            check_variables(self.template, variables)
+        return write_conversation(messages, variables)
 
 
-def write_conversation(messages: Sequence[Mapping[str, str]]) -> str:
-    """Messages as one line of JSON."""
+def write_conversation(
+    messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+) -> str:
+    """Messages as one line of JSON, with the template's variables where there are any."""
     turns = [{"role": turn["role"], "content": turn["content"]} for turn in messages]
-    return json.dumps(turns, ensure_ascii=False, separators=(",", ":"))
+    if not variables:
+        return _written(turns)
+    return _written({_MESSAGES: turns, _VARIABLES: dict(sorted(variables.items()))})
 
 
 def read_conversation(prompt: str) -> list[dict[str, str]]:
     """The messages of a prompt; a prompt that is no conversation is one message of the user."""
-    if prompt.startswith(_BEGINS):
-        try:
-            turns = json.loads(prompt)
-        except ValueError:
-            turns = None
-        # Only what this module wrote, to the byte: a document may hold JSON of its own.
-        if _is_conversation(turns) and write_conversation(turns) == prompt:
-            return [dict(turn) for turn in turns]
-    return [{"role": "user", "content": prompt}]
+    found = _read(prompt)
+    return found[0] if found is not None else [{"role": "user", "content": prompt}]
+
+
+def variables_of(prompt: str) -> dict[str, Any]:
+    """The variables of the chat template that a prompt goes with."""
+    found = _read(prompt)
+    return found[1] if found is not None else {}
 
 
 def with_more(prompt: str, more: str) -> str:
     """A prompt whose last message goes on; a plain prompt stays a plain one."""
-    messages = read_conversation(prompt)
-    if len(messages) == 1 and messages[0]["content"] == prompt:
+    found = _read(prompt)
+    if found is None:
         return prompt + more
+    messages, variables = found
     messages[-1]["content"] += more
-    return write_conversation(messages)
+    return write_conversation(messages, variables)
+
+
+def with_answer(prompt: str, begun: str) -> str:
+    """A conversation whose answer has begun, for servers that go on from there."""
+    messages = [*read_conversation(prompt), {"role": "assistant", "content": begun}]
+    return write_conversation(messages, variables_of(prompt))
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _read(prompt: str) -> tuple[list[dict[str, str]], dict[str, Any]] | None:
+    """Messages and variables; None for what this module did not write.
+
+    To the byte: a document may hold JSON of its own.
+    """
+    if not prompt.startswith(_BEGINS):
+        return None
+    try:
+        found = json.loads(prompt)
+    except ValueError:
+        return None
+    has_variables = isinstance(found, dict)
+    turns = found.get(_MESSAGES) if has_variables else found
+    variables = found.get(_VARIABLES) if has_variables else {}
+    if not _is_conversation(turns) or not isinstance(variables, dict):
+        return None
+    if write_conversation(turns, variables) != prompt:
+        return None
+    return [dict(turn) for turn in turns], variables
 
 
 def _is_conversation(turns: Any) -> bool:

@@ -26,6 +26,11 @@ def dialect_of(server: str, owner: str) -> Dialect:
     return "sglang" if owner == "sglang" else "plain"
 
 
+def takes_variables(dialect: Dialect) -> bool:
+    """Whether a call for a chat may carry variables of the chat template."""
+    return dialect != "plain"
+
+
 def cannot_draw(dialect: Dialect, request: Generate) -> str | None:
     """Why a request cannot be drawn as it asks, or None."""
     if request.sampling is not None and request.sampling.top_k and dialect == "plain":

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tenbin.backends.openai.conversation import read_conversation
+from tenbin.backends.openai.conversation import read_conversation, variables_of
 from tenbin.backends.openai.counting import thinking_tokens_of, usage_of
 from tenbin.backends.openai.dialect import cannot_draw, decoding_fields
 from tenbin.backends.openai.session import Session
@@ -34,10 +34,20 @@ class Written:
     """What it kept apart from the text as reasoning."""
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One good answer of a server, and what it holds."""
+
+    reply: Reply
+    written: Written
+
+
 async def write(
     session: Session, request: Generate, ids: Sequence[int] | None = None, truncated: int = 0
 ) -> Text | Failure:
-    """Answer one request.
+    """Answer one request by one call.
+
+    A thought and its answer share the limit then; `thoughts` holds a budget by a second call.
 
     Args:
         session: The open server.
@@ -45,32 +55,50 @@ async def write(
         ids: The prompt in tokens, where a tokenizer is known.
         truncated: Tokens that were cut from its left.
     """
+    stops = [] if request.thinking else sent_stops(request, session.server.arguments.stops)
+    limit = request.max_gen_toks + (request.thinking.budget if request.thinking else 0)
+    said = await ask_for(
+        session, request, prompt_fields(session, request.prompt, ids), limit, stops
+    )
+    return said if isinstance(said, Failure) else text_of(session, request, said, stops, truncated)
+
+
+async def ask_for(
+    session: Session,
+    request: Generate,
+    prompt: Mapping[str, Any],
+    limit: int,
+    stops: Sequence[str],
+) -> Said | Failure:
+    """One call for so many tokens after a prompt."""
     dialect = session.server.dialect
     if reason := cannot_draw(dialect, request):
         return Failure("unsupported", reason)
-    arguments = session.server.arguments
-    sent = sent_stops(request, arguments.stops)
-    limit = request.max_gen_toks + (request.thinking.budget if request.thinking else 0)
-    body: dict[str, Any] = {
-        **prompt_fields(session, request.prompt, ids),
-        arguments.limit_field: limit,
-        **decoding_fields(dialect, request),
-        **({"stop": sent} if sent else {}),
-    }
-    reply = await session.ask(body)
+    reply = await session.ask(
+        {
+            **prompt,
+            session.server.arguments.limit_field: limit,
+            **decoding_fields(dialect, request),
+            **({"stop": list(stops)} if stops else {}),
+        }
+    )
     if isinstance(reply, Failure):
         return reply
     written = read_written(reply)
-    if isinstance(written, Failure):
-        return written
-    prompt = None if session.server.is_chat else request.prompt
-    split = _split(request, written, prompt)
+    return written if isinstance(written, Failure) else Said(reply, written)
+
+
+def text_of(
+    session: Session, request: Generate, said: Said, stops: Sequence[str], truncated: int
+) -> Text:
+    """All that one call wrote, thought and answer told apart."""
+    split = split_written(session, request, said.written)
     answer, cut = cut_at_stops(split.answer, request.stop)
-    usage = usage_of(reply)
-    thought_tokens = _thought_tokens(session, reply, split)
+    usage = usage_of(said.reply)
+    thought_tokens = count_thought(session, said, split)
     return Text(
         text=answer,
-        finish="stop" if cut else _finish(written, bool(sent)),
+        finish="stop" if cut else what_ended(said.written, bool(stops)),
         token_count=max(0, (usage.completion_tokens if usage else 0) - thought_tokens),
         truncated=truncated,
         thinking=split.thought,
@@ -83,14 +111,16 @@ async def write(
 def prompt_fields(session: Session, prompt: str, ids: Sequence[int] | None) -> dict[str, Any]:
     """The prompt as the server takes it: messages, a text, or tokens."""
     if session.server.is_chat:
-        return {"messages": read_conversation(prompt)}
+        variables = variables_of(prompt)
+        return {
+            "messages": read_conversation(prompt),
+            **({"chat_template_kwargs": variables} if variables else {}),
+        }
     return {"prompt": prompt if ids is None else list(ids)}
 
 
 def sent_stops(request: Generate, most: int) -> list[str]:
-    """The stop strings that the server looks for: none of them may end a thought."""
-    if request.thinking is not None:
-        return []
+    """The stop strings that the server looks for; further ones are cut here."""
     return [stop for stop in request.stop if stop][:most]
 
 
@@ -117,17 +147,24 @@ def read_written(reply: Reply) -> Written | Failure:
     return Written(text, finish, stopped_by, thought if isinstance(thought, str) else "")
 
 
-def _thought_tokens(session: Session, reply: Reply, split: Split) -> int:
-    """Tokens of a thought, by the server or by the tokenizer; 0 where nobody counts them apart."""
+def count_thought(session: Session, said: Said, split: Split) -> int:
+    """Tokens of a thought with its marks, by the server or by the tokenizer; else 0."""
     if split.end == "none":
         return 0
-    counted = thinking_tokens_of(reply)
-    if counted is None and session.count_tokens is not None:
-        return session.count_tokens(split.thought)
+    counted = thinking_tokens_of(said.reply)
+    if counted is None and session.encode is not None:
+        before = said.written.thought or before_answer(said.written, split).rstrip()
+        return len(session.encode(before))
     return counted or 0
 
 
-def _split(request: Generate, written: Written, prompt: str | None) -> Split:
+def before_answer(written: Written, split: Split) -> str:
+    """What stands before the answer in a text: the thought, its marks, white space."""
+    return written.text[: len(written.text) - len(split.answer)]
+
+
+def split_written(session: Session, request: Generate, written: Written) -> Split:
+    """Thought and answer of what one call wrote."""
     if written.thought:
         # Some servers keep the thought apart by themselves; no answer yet: it was never closed.
         is_open = not written.text and written.finish == "length"
@@ -136,10 +173,11 @@ def _split(request: Generate, written: Written, prompt: str | None) -> Split:
         )
     if request.thinking is None:
         return Split("", written.text, "none")
+    prompt = None if session.server.is_chat else request.prompt
     return split_thought(written.text, request.thinking, prompt)
 
 
-def _finish(written: Written, stops_sent: bool) -> Finish:
+def what_ended(written: Written, stops_sent: bool) -> Finish:
     """What ended an answer, as far as the server tells.
 
     Most servers say `stop` both for a stop string and for the model's own end. Where one names the

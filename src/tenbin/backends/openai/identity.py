@@ -37,6 +37,8 @@ class Identity:
     """What it says of the model."""
     software: str | None = None
     """The program behind the address, and its version where it is told."""
+    chat_template: str | None = None
+    """The source of the model's chat template, where the server shows it."""
 
 
 def identify(arguments: ServerArguments, secret: Secret) -> Identity:
@@ -63,11 +65,14 @@ def identify(arguments: ServerArguments, secret: Secret) -> Identity:
         if said and dialect == "plain" and said.get("created"):
             facts["created"] = said["created"]
         root = arguments.base_url.removesuffix("/v1")
+        template = None
         if dialect == "llama.cpp":
-            facts |= _llama_facts(_read(client, f"{root}/props", secret))
+            properties = _read(client, f"{root}/props", secret)
+            facts |= _llama_facts(properties)
+            template = str(properties.get("chat_template") or "") or None
         software = _software(client, root, dialect, facts, secret)
     cleaned = _scrubbed(facts, secret)
-    return Identity(name, dialect, _window(facts), cleaned, software)
+    return Identity(name, dialect, _window(facts), cleaned, software, template)
 
 
 def _get(client: Any, address: str, secret: Secret) -> Any:

@@ -12,7 +12,11 @@ from tenbin.backends.base import BackendSettings, Boundary
 from tenbin.backends.hf.checkpoint import open_tokenizer
 from tenbin.backends.hf.tokenizer import HfTokenizer
 from tenbin.backends.openai.arguments import ServerArguments
-from tenbin.backends.openai.conversation import ConversationFormat, read_conversation
+from tenbin.backends.openai.conversation import (
+    ConversationFormat,
+    read_conversation,
+    variables_of,
+)
 from tenbin.errors import ConfigError
 
 
@@ -21,8 +25,12 @@ class ConversationTokenizer:
 
     has_chat_template = True
 
-    def __init__(self, inner: HfTokenizer) -> None:
+    def __init__(self, inner: HfTokenizer, format: ConversationFormat) -> None:
         """Wrap the model's tokenizer.
+
+        Args:
+            inner: The model's.
+            format: How the server takes conversations.
 
         Raises:
             ConfigError: It has no chat template, so that no conversation can be measured.
@@ -33,6 +41,7 @@ class ConversationTokenizer:
                 "name the chat model's own tokenizer, or leave tokenizer out",
             )
         self.inner = inner
+        self._format = format
         self.max_length = inner.max_length
 
     def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
@@ -52,7 +61,7 @@ class ConversationTokenizer:
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
         """The messages, for the server to format."""
-        return ConversationFormat().chat(messages, variables)
+        return self._format.chat(messages, variables)
 
     def examine(
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
@@ -61,7 +70,7 @@ class ConversationTokenizer:
         return self.inner.examine(self._rendered(prompt), continuations, max_gen_toks)
 
     def _rendered(self, prompt: str) -> str:
-        return self.inner.chat(read_conversation(prompt))
+        return self.inner.chat(read_conversation(prompt), variables_of(prompt))
 
 
 def open_named_tokenizer(

@@ -5,7 +5,7 @@ Opened inside the event loop, closed with it. Knows no request.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from tenbin.backends.openai.transport import Reply, Traffic, Transport
 from tenbin.errors import BackendError
 from tenbin.records import Failure, Response
 
+Encode = Callable[[str], Sequence[int]]
 _COUNTED = frozenset({"server", "timeout", "connection", "malformed", "refused", "not_shown"})
 """Failures that say something of the server; a prompt that is too long says nothing of it."""
 
@@ -46,8 +47,8 @@ class Session:
 
     server: Server
     transport: Transport
-    count_tokens: Callable[[str], int] | None = None
-    """Of a text, by the model's tokenizer; None where it is not known."""
+    encode: Encode | None = None
+    """A text's tokens, without special ones around it; None where no tokenizer is known."""
     failed_in_a_row: int = 0
 
     async def ask(self, body: dict[str, object]) -> Reply | Failure:
@@ -76,7 +77,7 @@ class Session:
 
 @asynccontextmanager
 async def open_session(
-    server: Server, traffic: Traffic, count_tokens: Callable[[str], int] | None = None
+    server: Server, traffic: Traffic, encode: Encode | None = None
 ) -> AsyncIterator[Session]:
     """A session that lasts as long as a run's calls."""
     arguments = server.arguments
@@ -90,4 +91,4 @@ async def open_session(
             arguments.timeout,
             traffic,
         )
-        yield Session(server, transport, count_tokens)
+        yield Session(server, transport, encode)

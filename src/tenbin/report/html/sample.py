@@ -107,15 +107,18 @@ def _messages(text: str) -> list[tuple[str, str]]:
 
     Question and answer of an example are two messages and one part.
     """
-    if not text.startswith('[{"role":'):
+    if not text.startswith(('[{"role":', '{"messages":[{"role":')):
         return []
     try:
-        written = [
-            (turn["role"], f"[{turn['role']}]\n{turn['content']}") for turn in json.loads(text)
-        ]
+        found = json.loads(text)
+        # Beside the messages stand variables of the chat template, where there are any.
+        messages = found["messages"] if isinstance(found, dict) else found
+        beside = found["chat_template_kwargs"] if isinstance(found, dict) else {}
+        written = [(turn["role"], f"[{turn['role']}]\n{turn['content']}") for turn in messages]
     except (ValueError, TypeError, KeyError):
         return []
-    parts = [("d", shown) for role, shown in written if role == "system"]
+    parts = [("d", f"[chat_template_kwargs]\n{json.dumps(beside)}")] if beside else []
+    parts += [("d", shown) for role, shown in written if role == "system"]
     turns = [shown for role, shown in written if role != "system"]
     if not turns:
         return []
