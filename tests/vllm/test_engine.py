@@ -59,7 +59,7 @@ def test_scores_rest_on_the_prefix_cache(backend: Any) -> None:
 
 
 def test_an_answer_that_is_cached_itself_is_scored_again(backend: Any, plain: Any) -> None:
-    """The cache of the first row reaches into the second one's answer."""
+    """The cache of the first row reaches into the second one's answer, by many tokens."""
     answer = " The quick brown fox jumps over the lazy dog." * 4
     asked = [Score("long", BEGINNING, (answer + " a b", answer + " blue"))]
     again = [Score("again", BEGINNING, (answer + " a b", answer + " blue"))]

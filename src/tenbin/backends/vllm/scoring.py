@@ -7,7 +7,8 @@ are weighed there. Knows how vLLM is asked and what it says; knows no text.
 Asked for the log-probabilities of a prompt, vLLM by itself reads nothing from its prefix cache,
 since tokens that come from there have none. Only the answer's tokens are wanted here, so what
 stands before it is read first, the cache is allowed, and vLLM's count of cached tokens shows
-whether it ended before the answer. Where it did not, the input is asked once more without it.
+whether it ended before the answer. Where it did not, each token that it reached is weighed behind a
+prompt of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from tenbin.backends.hf.desk import Desk, GroupScore, Target
@@ -40,10 +41,8 @@ class _Input:
     targets: Sequence[Target]
     open: int = 0
     """Questions that are not answered yet."""
-    inner: list[TokenScore] = field(default_factory=list)
-    """Of the last tokens of the input itself, as many as the longest answer holds."""
-    last: dict[int, TokenScore] = field(default_factory=dict)
-    """Of tokens that follow the input."""
+    found: dict[tuple[int, int], TokenScore] = field(default_factory=dict)
+    """By how many tokens stand before it, and the token."""
     failure: Failure | None = None
 
     @property
@@ -53,12 +52,11 @@ class _Input:
 
     def scores(self) -> list[tuple[float, bool]]:
         """Each target's log-likelihood and greediness."""
-        found = []
+        scores = []
         for target in self.targets:
-            count = len(target.answer) - 1
-            tokens = [*self.inner[len(self.inner) - count :], self.last[target.answer[-1]]]
-            found.append((math.fsum(value for value, _ in tokens), all(top for _, top in tokens)))
-        return found
+            tokens = [self.found[place] for place in enumerate(target.answer, target.start + 1)]
+            scores.append((math.fsum(value for value, _ in tokens), all(top for _, top in tokens)))
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +64,17 @@ class _Question:
     """One thing asked of vLLM about an input."""
 
     about: _Input
+    length: int
+    """How many of its tokens are put in."""
     tokens: tuple[int, ...]
-    """What is weighed behind it."""
-    depth: int
-    """How many of its own last tokens are weighed too."""
-    cached: bool
-    """Whether the prefix cache may be read."""
+    """What is weighed behind them."""
+    depth: int = 0
+    """How many of the last ones that are put in are weighed too."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """What is put in."""
+        return self.about.ids[: self.length]
 
 
 class VllmCore:
@@ -87,7 +90,7 @@ class VllmCore:
         self.mode = way
         self.budget = 0
         self.asked_again = 0
-        """Inputs whose answer the cache had reached into."""
+        """Tokens of answers that the cache had reached."""
         self._engine = engine
         self._block = int(engine.config.cache_config.block_size or 1)
 
@@ -95,21 +98,18 @@ class VllmCore:
         """Score groups of rows, each group given as soon as its last row is done."""
         desk = Desk(groups)
         failures: dict[tuple[int, ...], Failure] = {}
-        waiting: deque[Asked] = deque()
         # Sorted, so that what begins alike is asked in a row and meets its beginning in the cache.
-        for ids in sorted(desk.inputs):
-            waiting.extend(self._questions(_Input(ids, desk.targets([ids]))))
-        waiting = self._after_beginnings(waiting)
+        inputs = [_Input(ids, desk.targets([ids])) for ids in sorted(desk.inputs)]
+        waiting = self._after_beginnings([one for about in inputs for one in self._parts(about)])
         for asked, output in self._engine.outputs(waiting):
             if asked.purpose is None:
                 continue
             question: _Question = asked.purpose
             about = question.about
-            if not isinstance(output, Failure) and not self._note(question, output):
-                self.asked_again += 1
-                waiting.appendleft(self._ask(replace(question, cached=False)))
-                continue
-            about.failure = output if isinstance(output, Failure) else about.failure
+            if isinstance(output, Failure):
+                about.failure = output
+            else:
+                waiting.extendleft(self._ask(one) for one in self._note(question, output))
             about.open -= 1
             if about.open:
                 continue
@@ -119,7 +119,18 @@ class VllmCore:
             for number, found in desk.collect([about.ids], scores):
                 yield number, found or _reason(groups[number], failures)
 
-    def _after_beginnings(self, waiting: deque[Asked]) -> deque[Asked]:
+    def _parts(self, about: _Input) -> list[_Question]:
+        """What has to be asked about an input: the prompt's own tokens with the first part."""
+        tokens = list(dict.fromkeys(target.answer[-1] for target in about.targets))
+        size = _TOGETHER if self.mode == PREFIX_CACHE else 1
+        parts = [tuple(tokens[at : at + size]) for at in range(0, len(tokens), size)]
+        about.open = len(parts)
+        return [
+            _Question(about, len(about.ids), part, 0 if at else about.depth)
+            for at, part in enumerate(parts)
+        ]
+
+    def _after_beginnings(self, questions: Sequence[_Question]) -> deque[Asked]:
         """Let what stands before answers be read first, by itself.
 
         Asked for a prompt's log-probabilities, vLLM works out a row of logits for every token that
@@ -127,26 +138,20 @@ class VllmCore:
         """
         ordered: deque[Asked] = deque()
         read: set[tuple[int, ...]] = set()
-        for asked in waiting:
-            question: _Question = asked.purpose
-            if question.cached and question.depth:
-                whole = (len(asked.ids) - question.depth) // self._block * self._block
-                beginning = asked.ids[:whole]
+        for question in questions:
+            if self._may_read_cache(question):
+                whole = (question.length - question.depth) // self._block * self._block
+                beginning = question.ids[:whole]
                 if beginning not in read:
                     read.add(beginning)
                     ordered.append(Asked(beginning, _params()))
-            ordered.append(asked)
+            ordered.append(self._ask(question))
         return ordered
 
-    def _questions(self, about: _Input) -> Iterator[Asked]:
-        tokens = list(dict.fromkeys(target.answer[-1] for target in about.targets))
-        size = _TOGETHER if self.mode == PREFIX_CACHE else 1
-        parts = [tuple(tokens[at : at + size]) for at in range(0, len(tokens), size)]
-        about.open = len(parts)
-        # An answer that begins within the first block has nothing before it that could be cached.
-        cached = self.mode == PREFIX_CACHE and len(about.ids) - about.depth > self._block
-        for at, part in enumerate(parts):
-            yield self._ask(_Question(about, part, 0 if at else about.depth, cached))
+    def _may_read_cache(self, question: _Question) -> bool:
+        """Whether vLLM has to be told that this prompt may come from the cache, and it pays."""
+        before = question.length - question.depth
+        return self.mode == PREFIX_CACHE and question.depth > 0 and before > self._block
 
     def _ask(self, question: _Question) -> Asked:
         options: dict[str, Any] = {}
@@ -158,31 +163,33 @@ class VllmCore:
         if question.depth:
             options["prompt_logprobs"] = 0
             if self.mode == PREFIX_CACHE:
-                options["skip_reading_prefix_cache"] = not question.cached
+                options["skip_reading_prefix_cache"] = not self._may_read_cache(question)
                 options["flat_logprobs"] = True
-        return Asked(question.about.ids, _params(**options), question)
+        return Asked(question.ids, _params(**options), question)
 
-    def _note(self, question: _Question, output: Any) -> bool:
-        """Write down what vLLM says; False when the cache reached into the answer."""
-        about = question.about
-        first = len(about.ids) - question.depth
-        if question.depth and question.cached and (output.num_cached_tokens or 0) >= first:
-            return False
+    def _note(self, question: _Question, output: Any) -> list[_Question]:
+        """Write down what vLLM says; what is left to ask where the cache reached the answer."""
+        about, ids = question.about, question.ids
+        written = output.outputs[0].token_ids[0]
+        first = question.length - question.depth
+        # A token has a log-probability only if the one before it was not in the cache.
+        known = max(first, (output.num_cached_tokens or 0) + 1) if question.depth else first
+        known = min(known, question.length)
         try:
             last = output.outputs[0].logprobs[0]
             for token in question.tokens:
-                about.last[token] = (last[token].logprob, self._is_top(output, last, token))
-            if question.depth:
-                about.inner = _inner(about, output.prompt_logprobs)
+                # What was written is the likeliest, unless it was the only one allowed.
+                top = written == token if self.mode == PREFIX_CACHE else last[token].rank == 1
+                about.found[question.length, token] = (last[token].logprob, top)
+            for at in range(known, question.length):
+                # From the end, since tokens of the cache may be left out.
+                entry = output.prompt_logprobs[len(output.prompt_logprobs) - question.length + at]
+                about.found[at, ids[at]] = (entry[ids[at]].logprob, entry[ids[at]].rank == 1)
         except (KeyError, IndexError, TypeError):
             about.failure = Failure("no_logprobs", "vLLM left out log-probabilities it was asked")
-        return True
-
-    def _is_top(self, output: Any, last: Any, token: int) -> bool:
-        if self.mode == PREFIX_CACHE:
-            # What greedy decoding wrote; a rank is that of this token alone.
-            return bool(output.outputs[0].token_ids[0] == token)
-        return bool(last[token].rank == 1)
+        self.asked_again += known - first
+        about.open += known - first
+        return [_Question(about, at, (ids[at],)) for at in range(first, known)]
 
 
 def _params(**options: Any) -> Any:
@@ -194,15 +201,6 @@ def _params(**options: Any) -> Any:
     return SamplingParams(
         max_tokens=1, temperature=0.0, detokenize=False, output_kind=kind, **options
     )
-
-
-def _inner(about: _Input, logprobs: Any) -> list[TokenScore]:
-    """Of the input's last tokens; counted from the end, since cached ones may be left out."""
-    found = []
-    for back in range(about.depth, 0, -1):
-        entry = logprobs[len(logprobs) - back][about.ids[-back]]
-        found.append((entry.logprob, entry.rank == 1))
-    return found
 
 
 def _reason(rows: Sequence[Row], failures: dict[tuple[int, ...], Failure]) -> Failure:
