@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -90,3 +92,35 @@ def test_closing_ends_every_process(folder: Path) -> None:
     assert started
     opened.close()
     wait_until_gone(started)
+
+
+def test_a_killed_process_leaves_no_engine_behind(folder: Path, tmp_path: Path) -> None:
+    """SIGKILL gives a process no time to end anything."""
+    code = (
+        "from tests.vllm.conftest import settings\n"
+        "from tenbin.backends.registry import open_backend\n"
+        "from tenbin.records import Generate\n"
+        "import sys, time\n"
+        "if __name__ == '__main__':\n"
+        "    opened = open_backend(settings(sys.argv[1]))\n"
+        "    list(opened.run([Generate('k', 'a', (), 3)]))\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"src:.:{os.environ.get('PYTHONPATH', '')}"},
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        engines = children(process.pid)
+        assert any("VLLM" in name for name in names(engines))
+    finally:
+        process.kill()
+        process.wait()
+    wait_until_gone(engines)

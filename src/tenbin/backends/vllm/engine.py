@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.backends.vllm.console import cause_of, children_write_to
+from tenbin.backends.vllm.guarding import Guard
 from tenbin.errors import BackendError
 from tenbin.records import Failure
 
@@ -49,6 +50,7 @@ class Engine:
     def __init__(self, inner: Any, log: Path) -> None:
         """Take an engine over; `start_engine` is the usual way in."""
         self._inner = inner
+        self._guard = Guard(_processes(inner.engine_core))
         self._log = log
         self._failed = False
         self._names = map(str, itertools.count())
@@ -108,6 +110,7 @@ class Engine:
         with suppress(Exception):
             # Any kind: of an engine that has died already there is nothing left to end.
             inner.engine_core.shutdown()
+        self._guard.dismiss()
         if not self._failed:
             self._log.unlink(missing_ok=True)
 
@@ -164,6 +167,12 @@ def start_engine(options: Mapping[str, Any], notify: Callable[[str], None] | Non
         raise BackendError(f"vLLM does not start: {cause}", _remedy(cause, log)) from error
     _watch(inner.engine_core)
     return Engine(inner, log)
+
+
+def _processes(core: Any) -> list[int]:
+    """The processes that vLLM started; those below them end with them."""
+    manager = getattr(getattr(core, "resources", None), "engine_manager", None)
+    return [process.pid for process in getattr(manager, "processes", ())]
 
 
 def _watch(core: Any) -> None:
