@@ -11,8 +11,8 @@ from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.pricing import prices_of
 from tenbin.errors import ConfigError
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
-from tenbin.report.answering import usage_lines
-from tenbin.spending import usage_entry
+from tenbin.report.answering import usage_lines, written_cost
+from tenbin.spending import usage_entry, usage_of_both
 
 ANSWERS: list[Response] = [
     Text("x", "end", 3, usage=Usage(1000, 200, 400)),
@@ -35,8 +35,29 @@ def test_sums_and_cost_by_hand() -> None:
     assert entry["cost"] == pytest.approx((1210 * 2 + 400 * 0.5 + 205 * 10) / 1e6)
     assert usage_lines({"usage": entry}) == [
         "usage: 1,610 tokens read (400 of them cached), 205 written, 7 calls, cost 0.0047 USD, "
-        "1 answers not counted by the server, 7 answers known before cost nothing"
+        "1 answer not counted by the server, 7 answers known before for nothing"
     ]
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"),
+    [(0.0, "0.0000"), (1234.5, "1,234.5000"), (0.00474, "0.0047"), (0.0000321, "0.000032")],
+)
+def test_a_small_cost_is_not_shown_as_none(cost: float, shown: str) -> None:
+    assert written_cost(cost) == shown
+
+
+def test_what_choosing_took_is_part_of_what_the_run_took() -> None:
+    first, second = usage_entry(ANSWERS, 7, PRICES), usage_entry(ANSWERS[:1], 1, PRICES)
+    assert first is not None and second is not None
+    both = usage_of_both(first, second)
+    assert both == {
+        "prompt_tokens": 2610, "completion_tokens": 405, "cached_tokens": 800, "calls": 8,
+        "answers": 5, "not_counted": 1, "from_journal": 8,
+        "cost": pytest.approx(first["cost"] + second["cost"]), "prices": PRICES,
+    }  # fmt: skip
+    assert usage_of_both(None, second) == usage_of_both(second, None) == second
+    assert usage_of_both(None, None) is None
 
 
 def test_cached_tokens_without_a_price_cost_what_others_do() -> None:

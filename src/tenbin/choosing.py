@@ -112,6 +112,7 @@ def execute_auto(
             opened,
             write,
             also={"template_choice": {"select_on": asked.select_on, "tasks": choice}},
+            spent=tried.document["usage"],
         )
     finally:
         if backend is None:

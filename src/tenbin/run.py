@@ -34,7 +34,7 @@ from tenbin.preparation import (
 from tenbin.reasoning import thinking_notices
 from tenbin.recording import record, run_file
 from tenbin.records import Cell, ScoreRow
-from tenbin.results.folder import RunFolder, choose_folder, write_run
+from tenbin.results.folder import RunFolder, choose_folder, discard_empty, write_run
 from tenbin.results.progress import clear_progress
 from tenbin.results.samples import sample_row
 from tenbin.scoring import (
@@ -44,7 +44,7 @@ from tenbin.scoring import (
     summarise_cells,
     summarise_groups,
 )
-from tenbin.spending import usage_entry
+from tenbin.spending import usage_entry, usage_of_both
 from tenbin.watching import Watch
 
 
@@ -92,8 +92,19 @@ def execute_cells(
     backend: Backend | None = None,
     write: bool = True,
     also: Mapping[str, Any] | None = None,
+    spent: Mapping[str, Any] | None = None,
 ) -> Finished:
-    """Evaluate given cells of a config; `also` is recorded beside the scores."""
+    """Evaluate given cells of a config.
+
+    Args:
+        config: What to do.
+        setups: The cells.
+        listener: Told how it goes.
+        backend: A model that is open already.
+        write: Whether to write the run folder.
+        also: Recorded beside the scores.
+        spent: The entry `usage` of what was asked before, on behalf of this run.
+    """
     started = time.time()
     stamp = datetime.now(timezone.utc)
     data = load_data(config, setups, listener.transfer)
@@ -103,9 +114,16 @@ def execute_cells(
     if write:
         moment = stamp.strftime("%Y%m%d-%H%M%S")
         folder = choose_folder(config.output_path, _model_name(config), moment)
-    opened = (
-        backend if backend is not None else open_backend(backend_settings(config, listener.message))
-    )
+    try:
+        opened = (
+            backend
+            if backend is not None
+            else open_backend(backend_settings(config, listener.message))
+        )
+    except BaseException:
+        if folder is not None:
+            discard_empty(folder)
+        raise
     try:
         setups, left_out = suited_cells(setups, opened)
         notices = [*left_out, *_thinking_notices(setups, config, opened)]
@@ -129,7 +147,9 @@ def execute_cells(
         "fingerprint": opened.fingerprint,
         "date": stamp.isoformat(timespec="seconds"),
         "answers_from_journal": answers.from_journal,
-        "usage": usage_entry(answers.new(), answers.from_journal, description.get("prices")),
+        "usage": usage_of_both(
+            spent, usage_entry(answers.new(), answers.from_journal, description.get("prices"))
+        ),
         "total_evaluation_time_seconds": round(time.time() - started, 3),
         **({"scale": scale} if scale is not None else {}),
         **(also or {}),

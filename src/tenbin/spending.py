@@ -13,6 +13,15 @@ from typing import Any
 from tenbin.records import Failure, Response, Usage
 
 _MILLION = 1_000_000
+_ADDED = (
+    "prompt_tokens",
+    "completion_tokens",
+    "cached_tokens",
+    "calls",
+    "answers",
+    "not_counted",
+    "from_journal",
+)
 
 
 def usage_entry(
@@ -48,6 +57,21 @@ def usage_entry(
         "from_journal": from_journal,
         "cost": cost_of(totals, prices),
         "prices": dict(prices) if prices is not None else None,
+    }
+
+
+def usage_of_both(
+    first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Two such entries of one model as one: what choosing took is part of what a run took."""
+    if first is None or second is None:
+        found = first if first is not None else second
+        return dict(found) if found is not None else None
+    costs = first["cost"], second["cost"]
+    return {
+        **{name: first[name] + second[name] for name in _ADDED},
+        "cost": None if None in costs else sum(costs),
+        "prices": second["prices"],
     }
 
 

@@ -52,12 +52,27 @@ def test_listing_tasks_imports_no_model_or_data_library() -> None:
     assert "jcommonsenseqa-1.1" in done.stdout and "1,119" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "tasks", "preview", "validate", "compare", "doctor"])
-def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+COMMANDS = (
+    "run", "sweep", "report", "serve", "tasks", "preview", "validate", "compare", "doctor",
+    "consistency",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_every_command_has_help(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main([command, "--help"])
+        main([command, "--help"] if command else ["--help"])
     assert stopped.value.code == 0
-    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 100
+    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 80
+
+
+def test_help_names_every_backend(capsys: pytest.CaptureFixture[str]) -> None:
+    from tenbin.backends.registry import BACKENDS
+
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    shown = capsys.readouterr().out
+    assert [name for name in BACKENDS if name not in shown] == []
 
 
 def test_no_command_shows_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +123,7 @@ def test_run_prints_a_table_and_writes_results(
     value = document["results"]["jnli-1.3-0.2"]["acc"]
     assert f"{value:.4f}" in out and "mlogiqa_mcq" in out and str(path) in out
     assert "\x1b" not in out, "no colour codes in a pipe"
-    assert "loading the model" in err, "progress goes to stderr"
+    assert "as soon as the model is ready" in err, "progress goes to stderr"
 
 
 def test_flags_override_the_run_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,23 +11,29 @@ from tenbin.cli.report_arguments import add_report, add_report_flag, add_serve
 from tenbin.version import __version__
 
 _RUN_EXAMPLES = """examples:
-  tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli --sample_data
+  tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli \\
+      --sample_data
   tenbin run --model hf-causal --model_args pretrained=PATH \\
-      --tasks jsquad-1.1-0.3,jcommonsenseqa-1.1-0.3,jnli-1.1-0.3,marc_ja-1.1-0.3 \\
-      --num_fewshot "2,3,3,3" --device cuda --output_path result.json
-  tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq --template native
+    --tasks jsquad-1.1-0.3,jcommonsenseqa-1.1-0.3,jnli-1.1-0.3,marc_ja-1.1-0.3 \\
+    --num_fewshot "2,3,3,3" --device cuda --output_path result.json
+  tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq \\
+      --template native
   tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_gen_ja \\
       --gen_kwargs temperature=0.8,top_p=0.95 --repeats 4
   tenbin run --model hf --model_args pretrained=PATH --tasks jnli --workers 8
+  tenbin run --model openai-chat \\
+      --model_args base_url=http://127.0.0.1:8080/v1 \\
+      --tasks mlogiqa_gen_ja --apply_chat_template --thinking on
   tenbin run --config run.yaml --limit 100
 """
 _SWEEP_EXAMPLES = """examples:
-  tenbin sweep --model hf --model_args pretrained=PATH --tasks jcommonsenseqa,jnli,marc_ja \\
-      --num_fewshot 3 --select_on train:200
-  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli-1.1 --templates 0.2,0.3 \\
-      --num_fewshot_sweep 0,1,3,5
-  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli --num_fewshot 3 --seeds 5
-  tenbin sweep runs/20260101-120000-model --metric balanced_acc     (a stored sweep)
+  tenbin sweep --model hf --model_args pretrained=PATH \\
+      --tasks jcommonsenseqa,jnli,marc_ja --num_fewshot 3 --select_on train:200
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli-1.1 \\
+      --templates 0.2,0.3 --num_fewshot_sweep 0,1,3,5
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli \\
+      --num_fewshot 3 --seeds 5
+  tenbin sweep runs/20260101-120000-model --metric balanced_acc  (a stored one)
 """
 _SELECT_HELP = (
     "where the template is chosen: crossfit (default), each tenth of the scored documents by what "
@@ -35,26 +41,33 @@ _SELECT_HELP = (
 )
 _CONSISTENCY_EXAMPLES = """examples:
   tenbin consistency result.json
-  tenbin consistency runs/en runs/ko --alignment alignment.json --tasks mlogiqa_mcq
-  tenbin consistency result.json --reference ja --format json -o consistency.json
+  tenbin consistency runs/en runs/ko --alignment alignment.json \\
+      --tasks mlogiqa_mcq
+  tenbin consistency result.json --reference ja \\
+      --format json -o consistency.json
 """
 _PREVIEW_EXAMPLES = """examples:
-  tenbin preview --tasks jcommonsenseqa-1.1-0.3 --num_fewshot 3 --limit 2 --sample_data
-  tenbin preview --tasks mlogiqa_gen --template native --limit 1 --sample_data --format jsonl
-  tenbin preview --tasks jnli-1.3-0.2 --num_fewshot 3 --sample_data --tokenizer smollm2-135m
+  tenbin preview --tasks jcommonsenseqa-1.1-0.3 --num_fewshot 3 --limit 2 \\
+      --sample_data
+  tenbin preview --tasks mlogiqa_gen --template native --limit 1 \\
+      --sample_data --format jsonl
+  tenbin preview --tasks jnli-1.3-0.2 --num_fewshot 3 --sample_data \\
+      --tokenizer smollm2-135m
 """
 _COMPARE_EXAMPLES = """examples:
   tenbin compare before.json after.json
   tenbin compare small.json medium.json large.json --all_pairs --metrics all
   tenbin compare run.json --cells jnli-1.3-0.2 jnli-1.3-0.3
-  tenbin compare a.json b.json --map jnli-1.3-0.2=jnli-1.3-0.3 --format json -o difference.json
+  tenbin compare a.json b.json --map jnli-1.3-0.2=jnli-1.3-0.3 \\
+      --format json -o difference.json
 """
-_DOCTOR_EXAMPLES = """Looks at every template of each task with this model's tokenizer; no weights
-are loaded. Shows tokens that merge where the answer begins, BOS, special tokens that the model does
-not know (<NL>, [INST]), prompts that are too long, label lengths, unknown characters and cost, and
-which templates look meant for this model. It takes 100 documents a task, spread evenly, unless
---limit says otherwise; --limit all takes every one. Flags of `tenbin run` mean the same here, so
-that what is diagnosed is what would be asked.
+_DOCTOR_EXAMPLES = """Looks at every template of each task with this model's tokenizer; no
+weights are loaded. Shows tokens that merge where the answer begins, BOS,
+special tokens that the model does not know (<NL>, [INST]), prompts that are
+too long, label lengths, unknown characters and cost, and which templates look
+meant for this model. It takes 100 documents a task, spread evenly, unless
+--limit says otherwise; --limit all takes every one. Flags of `tenbin run` mean
+the same here, so that what is diagnosed is what would be asked.
 
 ok       nothing to say
 note     good to know when reading the scores
@@ -62,11 +75,14 @@ warning  scores under this template are to be doubted
 problem  documents fail, or the score means nothing
 
 examples:
-  tenbin doctor --model hf --model_args pretrained=smollm2-135m --tasks jnli --sample_data
-  tenbin doctor --model hf --model_args pretrained=PATH --tasks jsquad,jnli --num_fewshot 3
-  tenbin doctor --model hf --model_args pretrained=PATH --tasks jnli --templates 0.2,0.3 --limit all
-  tenbin doctor --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq --templates 'native*' \\
-      --apply_chat_template --format json
+  tenbin doctor --model hf --model_args pretrained=smollm2-135m \\
+      --tasks jnli --sample_data
+  tenbin doctor --model hf --model_args pretrained=PATH --tasks jsquad,jnli \\
+      --num_fewshot 3
+  tenbin doctor --model hf --model_args pretrained=PATH --tasks jnli \\
+      --templates 0.2,0.3 --limit all
+  tenbin doctor --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq \\
+      --templates 'native*' --apply_chat_template --format json
   tenbin doctor --config run.yaml --strict
 """
 
@@ -92,7 +108,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
     """Keeps examples as written and lines within a terminal."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30, width=96)
+        super().__init__(prog, max_help_position=26, width=80)
 
 
 def explain_unknown(unknown: Sequence[str], command: str | None) -> str:
@@ -114,8 +130,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tenbin",
         description="tenbin (天秤): weigh language models across prompt templates and languages.",
-        epilog="start with `make demo`, or: tenbin run --model hf "
-        "--model_args pretrained=smollm2-135m --tasks jnli --sample_data",
+        epilog="start with `make demo`, or:\n"
+        "  tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli \\\n"
+        "      --sample_data",
         formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"tenbin {__version__}")
@@ -285,13 +302,18 @@ def _add_selection(
 def _add_model(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model")
     group.add_argument(
-        "--model", metavar="NAME", help="backend: hf (also hf-causal, hf-auto) (default: hf)"
+        "--model",
+        metavar="NAME",
+        help="backend: hf (default; also hf-causal, hf-auto); vllm; openai and openai-chat, any "
+        "OpenAI-compatible server; scripted, for dry runs (docs/backends.md)",
     )
     group.add_argument(
         "--model_args",
         metavar="K=V[,K=V…]",
-        help="pretrained (hub id, folder, .gguf file, or smollm2-135m), revision, tokenizer, "
-        "dtype, max_length, trust_remote_code, gguf_file, peft, device_map, load_in_4bit, …",
+        help="hf: pretrained (hub id, folder, .gguf file, or smollm2-135m), revision, tokenizer, "
+        "dtype, max_length, trust_remote_code, gguf_file, peft, device_map, load_in_4bit, …; "
+        "openai, openai-chat: base_url, model, tokenizer, concurrency, timeout, retries, "
+        "price_input, price_output, …; the key comes from OPENAI_API_KEY",
     )
     group.add_argument(
         "--device", metavar="NAME", help="cpu, cuda, cuda:1, mps (default: the best)"
@@ -310,7 +332,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_workers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "many workers (needs tenbin[ray]; scores do not depend on their number, docs/scale.md)"
+        "many workers (needs tenbin[ray]; their number moves no score, docs/scale.md)"
     )
     group.add_argument(
         "--workers",
@@ -385,7 +407,7 @@ def _add_prompt(parser: argparse.ArgumentParser) -> None:
 
 def _add_generation(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "generation (tasks that write; greedy unless the task file or a temperature says otherwise)"
+        "generation (tasks that write; greedy unless task or temperature say otherwise)"
     )
     group.add_argument(
         "--gen_kwargs",

@@ -9,7 +9,8 @@ Command = Callable[..., argparse.ArgumentParser]
 
 _EXAMPLES = """examples:
   tenbin report result.json -o report.html
-  tenbin report runs/20260101-120000-mine runs/20260102-120000-other --charts figures
+  tenbin report runs/20260101-120000-mine runs/20260102-120000-other \\
+      --charts figures
   tenbin report result.json --language ja
 """
 

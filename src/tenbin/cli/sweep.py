@@ -6,30 +6,33 @@ import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tenbin.cli.run import config_from, prepare_report, report_on
 from tenbin.errors import ConfigError
 
 _NOT_CONFIG = ("run", "metric", "format", "report_file", "report")
+_Reported: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""What a sweep says, and the document of its run."""
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run a sweep or read one back, and print what it says."""
-    report = _stored(options) if options.run else _fresh(options)
+    report, document = _stored(options) if options.run else _fresh(options)
     if options.report_file:
         _write(Path(options.report_file), report)
     if options.format == "json":
         print(json.dumps(report, ensure_ascii=False, indent=2))
         return 0
 
-    from tenbin.report.sweep import print_sweep
+    from tenbin.report.sweep import print_answering, print_sweep
 
     print_sweep(report)
+    print_answering(document)
     return 0
 
 
-def _stored(options: argparse.Namespace) -> Mapping[str, Any]:
+def _stored(options: argparse.Namespace) -> _Reported:
     given = [
         f"--{name}"
         for name, value in vars(options).items()
@@ -46,10 +49,11 @@ def _stored(options: argparse.Namespace) -> Mapping[str, Any]:
     from tenbin.results.outcomes import outcomes_of
 
     stored = read_run(options.run)
-    return full_report(stored.document, outcomes_of(stored.samples()), options.metric)
+    report = full_report(stored.document, outcomes_of(stored.samples()), options.metric)
+    return report, stored.document
 
 
-def _fresh(options: argparse.Namespace) -> Mapping[str, Any]:
+def _fresh(options: argparse.Namespace) -> _Reported:
     config = config_from(options, *_NOT_CONFIG)
     prepare_report(options)
 
@@ -60,7 +64,7 @@ def _fresh(options: argparse.Namespace) -> Mapping[str, Any]:
     if finished.run.folder is not None:
         _write(finished.run.folder.path / "sweep.json", finished.report)
         report_on(options, finished.run.folder.path)
-    return finished.report
+    return finished.report, finished.run.document
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ Reads result documents only; runs of earlier versions say nothing of these.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,9 +32,19 @@ def usage_lines(document: Mapping[str, Any]) -> list[str]:
     ]
     if usage["cost"] is not None:
         currency = usage["prices"].get("currency")
-        parts.append(f"cost {usage['cost']:.4f}" + (f" {currency}" if currency else ""))
+        parts.append(f"cost {written_cost(usage['cost'])}" + (f" {currency}" if currency else ""))
     if usage["not_counted"]:
-        parts.append(f"{usage['not_counted']:,} answers not counted by the server")
+        parts.append(f"{_answers(usage['not_counted'])} not counted by the server")
     if usage["from_journal"]:
-        parts.append(f"{usage['from_journal']:,} answers known before cost nothing")
+        parts.append(f"{_answers(usage['from_journal'])} known before for nothing")
     return [f"usage: {', '.join(parts)}"]
+
+
+def written_cost(cost: float) -> str:
+    """A cost with four decimals; a smaller one with as many as show two digits of it."""
+    decimals = 4 if cost <= 0 else max(4, 1 - math.floor(math.log10(cost)))
+    return f"{cost:,.{decimals}f}"
+
+
+def _answers(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count:,} answers"

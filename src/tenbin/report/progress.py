@@ -36,11 +36,12 @@ class LineProgress:
             self.message(f"fetching {name}: {_size(done, total)}")
 
     def start(self, total: int, work: float) -> None:
-        """Asking begins; the model's weights come first."""
+        """Asking begins; a model that is loaded here comes first."""
         self._total, self._work = total, work
         self._done, self._worked, self._worked_before = 0, 0.0, 0.0
         self._started = self._spoken = time.monotonic()
-        self.message(f"loading the model, then asking {total:,} times")
+        times = "once" if total == 1 else f"{total:,} times"
+        self.message(f"asking {times}, as soon as the model is ready")
 
     def advance(self, work: float) -> None:
         """Speak when the last line is long ago."""
@@ -122,7 +123,9 @@ class BarProgress:
             console=self._console,
         )
         self._progress.start()
-        self._task = self._progress.add_task("loading the model", total=work, count=f"0/{total:,}")
+        self._task = self._progress.add_task(
+            "waiting for the model", total=work, count=f"0/{total:,}"
+        )
 
     def advance(self, work: float) -> None:
         """Move the bar."""

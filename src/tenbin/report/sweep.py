@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tenbin.report.answering import choice_lines, usage_lines
 from tenbin.report.terminal import make_console
 
 _LABEL, _CELL = 22, 14
@@ -28,6 +29,13 @@ def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> No
     if report.get("command"):
         console.print(Text("to use the chosen templates:", style="bold"))
         console.print(Text(f"  {report['command']}"), soft_wrap=True)
+
+
+def print_answering(document: Mapping[str, Any], console: Console | None = None) -> None:
+    """How a server answered the sweep's run, and what that took."""
+    console = console or make_console()
+    for line in [*choice_lines(document), *usage_lines(document)]:
+        console.print(Text(line, style="dim"), soft_wrap=True)
 
 
 def _print_overview(report: Mapping[str, Any], console: Console) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,12 @@ def choose_folder(output_path: str | None, model: str, stamp: str) -> RunFolder:
             "name a place you may write to",
         ) from error
     return folder
+
+
+def discard_empty(folder: RunFolder) -> None:
+    """Take back the folder of a run that never began; one that holds anything stays."""
+    with suppress(OSError):
+        folder.path.rmdir()
 
 
 def write_run(

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from tests.backends.openai.misbehaving import (
     opened,
 )
 
-from tenbin.errors import BackendError
+from tenbin.errors import BackendError, ConfigError
 from tenbin.records import Failure, Generate, Response, Text
 
 KEY = "sk-a-very-secret-key-0123456789"
@@ -268,3 +269,80 @@ def test_no_server_is_said_at_once() -> None:
 
         open_backend(BackendSettings("openai", {"base_url": address, "model": "m"}))
     assert "base_url" in raised.value.hint
+
+
+NGINX = Answer(raw=b"<html><title>Welcome to nginx!</title></html>")
+
+
+@pytest.mark.parametrize(
+    ("models", "shown"),
+    [
+        (NGINX, "HTTP 200: Welcome to nginx!"),
+        (Answer({"error": {"message": "File Not Found"}}, 404), "HTTP 404: File Not Found"),
+        ({"data": []}, "HTTP 200"),
+    ],
+    ids=["web page", "wrong path", "empty"],
+)
+def test_an_address_that_lists_no_models_is_doubted(models: Any, shown: str) -> None:
+    with misbehaving(first_time(Answer(completion("x"))), models=models) as server:
+        with pytest.raises(BackendError) as raised:
+            opened(server, model=None)
+        assert f"{server.base_url}/models lists no models ({shown}" in str(raised.value)
+        assert "check base_url" in raised.value.hint
+        assert "model=NAME" in raised.value.hint
+        # A server need not list what it has.
+        assert opened(server).describe()["model"] == "made-up"
+
+
+def test_several_models_and_none_named() -> None:
+    models = {"data": [{"id": "alpha"}, {"id": "beta"}]}
+    with (
+        misbehaving(first_time(Answer(completion("x"))), models=models) as server,
+        pytest.raises(ConfigError, match="has several models") as raised,
+    ):
+        opened(server, model=None)
+    assert "alpha, beta" in raised.value.hint
+
+
+def test_a_web_page_is_called_one() -> None:
+    with misbehaving(lambda before, body: NGINX) as server:
+        found = dict(opened(server, retries=0).run([Generate("k", "p", (), 9)]))["k"]
+    assert isinstance(found, Failure)
+    assert "a web page: does base_url end in /v1?" in found.message
+
+
+def test_https_where_the_server_speaks_http_is_said_once() -> None:
+    with misbehaving(first_time(Answer(completion("x")))) as server:
+        address = server.base_url.replace("http://", "https://")
+        with pytest.raises(BackendError, match="no safe connection") as raised:
+            opened(server, base_url=address, timeout=2)
+    assert "http://" in raised.value.hint
+
+
+def test_a_key_that_is_not_taken_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    refused = Answer({"error": {"message": "no"}}, 401)
+    with misbehaving(lambda before, body: refused) as server:
+        with pytest.raises(BackendError) as raised:
+            list(opened(server, api_key_env="MY_KEY").run([Generate("k", "p", (), 9)]))
+        assert "the key in MY_KEY is not taken" in raised.value.hint
+        server.models = refused
+        with pytest.raises(BackendError) as raised:
+            opened(server, api_key_env="MY_KEY")
+        assert "the key in MY_KEY is not taken" in raised.value.hint
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        with pytest.raises(BackendError) as raised:
+            opened(server)
+        assert "export the key as OPENAI_API_KEY" in raised.value.hint
+
+
+def test_a_file_is_called_by_its_name_in_results_and_price_tables(tmp_path: Path) -> None:
+    file = "/somewhere/of/mine/small.gguf"
+    models = {"data": [{"id": file, "owned_by": "llamacpp"}]}
+    table = tmp_path / "prices.yaml"
+    table.write_text("small.gguf: {input: 1, output: 2}")
+    with misbehaving(first_time(Answer(completion("x"))), models=models) as server:
+        described = opened(server, model=None, prices=str(table)).describe()
+    assert described["prices"]["input"] == 1
+    assert described["server_says"]["id"] == "small.gguf"
+    assert "somewhere" not in str(described)

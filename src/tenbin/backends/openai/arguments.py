@@ -66,29 +66,36 @@ def _whole(value: object) -> int:
     try:
         number = int(str(value))
     except ValueError:
-        raise ValueError("not a whole number") from None
+        number = 0
     if number < 1:
-        raise ValueError("not above zero")
+        raise ValueError("not a whole number above 0")
     return number
 
 
 def _count(value: object) -> int:
-    return 0 if str(value) == "0" else _whole(value)
+    try:
+        return 0 if str(value) == "0" else _whole(value)
+    except ValueError:
+        raise ValueError("not a whole number of 0 or more") from None
 
 
-def _real(value: object) -> float:
+def _number(value: object) -> float:
     try:
         number = float(str(value))
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number) or number < 0:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _price(value: object) -> float:
+    if not (number := _number(value)) >= 0:
         raise ValueError("not a number of 0 or more")
     return number
 
 
 def _seconds(value: object) -> float:
-    if (number := _real(value)) == 0:
-        raise ValueError("not above zero")
+    if not (number := _number(value)) > 0:
+        raise ValueError("not a number above 0")
     return number
 
 
@@ -127,9 +134,9 @@ _COERCE: Mapping[str, Callable[[object], Any]] = {
     "choice_tokens": _whole,
     "stops": _count,
     "limit_field": _one_of("max_tokens", "max_completion_tokens"),
-    "price_input": _real,
-    "price_output": _real,
-    "price_cached": _real,
+    "price_input": _price,
+    "price_output": _price,
+    "price_cached": _price,
 }
 NAMES = tuple(field.name for field in fields(ServerArguments))
 _SECRETS = ("api_key", "key", "token", "password", "authorization")
@@ -204,6 +211,10 @@ def _refuse_contradictions(arguments: ServerArguments) -> None:
         raise ConfigError(
             "a cost needs both price_input and price_output",
             "0 stands for tokens that cost nothing",
+        )
+    if arguments.currency is not None and arguments.prices is None and single[0] is None:
+        raise ConfigError(
+            "currency alone gives no cost", "add price_input and price_output, or prices=FILE"
         )
     if arguments.price_cached is not None and arguments.price_input is None:
         raise ConfigError("price_cached alone gives no cost", "add price_input and price_output")

@@ -18,7 +18,7 @@ from tenbin.backends.openai.conversation import ConversationFormat
 from tenbin.backends.openai.dialect import takes_variables
 from tenbin.backends.openai.fingerprint import fingerprint_of
 from tenbin.backends.openai.generation import write
-from tenbin.backends.openai.identity import Identity, identify
+from tenbin.backends.openai.identity import Identity, identify, short_name
 from tenbin.backends.openai.instruction import all_wordings
 from tenbin.backends.openai.pricing import prices_of
 from tenbin.backends.openai.probe import find_scales
@@ -186,7 +186,7 @@ class ServerBackend:
                 "version": VERSION,
                 "software": said.software,
             },
-            "model": _short(self._server.model),
+            "model": short_name(self._server.model),
             "base_url": arguments.base_url,
             "server_says": dict(said.facts),
             "note": "a server can change behind its name: these are its own words, not a checksum",
@@ -220,11 +220,6 @@ class ServerBackend:
             return None
         border = "tokens" if self._tokenizer is not None else "text"
         return f"prompt log-probabilities by {self._scales.way}, border by {border}"
-
-
-def _short(model: str) -> str:
-    """A model's name; of a file's path the file, since llama.cpp calls its model by it."""
-    return model.replace("\\", "/").rsplit("/", 1)[-1] if model.endswith(".gguf") else model
 
 
 def _digest(tokenizer: HfTokenizer | None) -> str | None:

@@ -16,11 +16,13 @@ from typing import Any
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.dialect import Dialect, dialect_of
 from tenbin.backends.openai.secret import Secret
-from tenbin.backends.openai.verdict import judge_refusal
+from tenbin.backends.openai.verdict import judge_refusal, read_error
 from tenbin.errors import BackendError, ConfigError
 
 _TRIES = 3
-_SECONDS = 20.0
+_SECONDS, _SECONDS_TO_CONNECT = 20.0, 10.0
+_SHOWN = 80
+"""Characters of a wrong answer that a message repeats."""
 _KEPT = ("id", "root", "parent", "owned_by", "max_model_len", "meta")
 """What is said of a model. Not `created`: vLLM and llama.cpp give the time of asking there."""
 
@@ -50,13 +52,18 @@ def identify(arguments: ServerArguments, secret: Secret) -> Identity:
     """
     import httpx
 
-    with httpx.Client(timeout=min(_SECONDS, arguments.timeout), headers=secret.headers()) as client:
+    seconds = min(_SECONDS, arguments.timeout)
+    limits = httpx.Timeout(seconds, connect=min(_SECONDS_TO_CONNECT, seconds))
+    with httpx.Client(timeout=limits, headers=secret.headers()) as client:
         response = _get(client, f"{arguments.base_url}/models", secret)
         if response.status_code in (401, 403):
-            verdict = judge_refusal(response.status_code, secret.scrubbed(response.text))
+            said_no = secret.scrubbed(response.text)
+            verdict = judge_refusal(response.status_code, said_no, secret.sent_from)
             raise BackendError(f"{arguments.base_url}/models: {verdict.message}", verdict.hint)
         listed = _listed(response)
         dialect = dialect_of(response.headers.get("server", ""), _owner(listed))
+        if not listed and arguments.model is None:
+            raise _no_list(response, secret)
         name = _chosen(arguments, listed, dialect)
         said = next((one for one in listed if one.get("id") == name), None)
         if said is None and len(listed) == 1 and dialect == "llama.cpp":
@@ -71,8 +78,7 @@ def identify(arguments: ServerArguments, secret: Secret) -> Identity:
             facts |= _llama_facts(properties)
             template = str(properties.get("chat_template") or "") or None
         software = _software(client, root, dialect, facts, secret)
-    cleaned = _scrubbed(facts, secret)
-    return Identity(name, dialect, _window(facts), cleaned, software, template)
+    return Identity(name, dialect, _window(facts), _cleaned(facts, secret), software, template)
 
 
 def _get(client: Any, address: str, secret: Secret) -> Any:
@@ -82,8 +88,13 @@ def _get(client: Any, address: str, secret: Secret) -> Any:
         try:
             response = client.get(address)
         except httpx.HTTPError as error:
+            reason = secret.scrubbed(str(error)) or type(error).__name__
+            if "ssl" in reason.lower():
+                raise BackendError(
+                    f"no safe connection to {address}: {reason}",
+                    "a server of your own usually speaks plain http: base_url=http://…",
+                ) from None
             if attempt == _TRIES:
-                reason = secret.scrubbed(str(error)) or type(error).__name__
                 raise BackendError(
                     f"no server answers at {address}: {reason}",
                     "start it, or check base_url; a server that is loading its model needs a while",
@@ -104,6 +115,17 @@ def _listed(response: Any) -> list[Mapping[str, Any]]:
     return [one for one in found or () if isinstance(one, Mapping) and one.get("id")]
 
 
+def _no_list(response: Any, secret: Secret) -> BackendError:
+    """Nobody named the model, and what answers lists none: the address is the likely fault."""
+    words, _ = read_error(secret.scrubbed(response.text))
+    shown = f"HTTP {response.status_code}" + (f": {words[:_SHOWN]}" if words else "")
+    return BackendError(
+        f"{response.request.url} lists no models ({shown})",
+        "check base_url: the protocol begins there, usually after /v1; where a server lists none,"
+        " add model=NAME",
+    )
+
+
 def _owner(listed: list[Mapping[str, Any]]) -> str:
     return str(listed[0].get("owned_by", "")) if listed else ""
 
@@ -113,8 +135,10 @@ def _chosen(arguments: ServerArguments, listed: list[Mapping[str, Any]], dialect
     if arguments.model is None:
         if len(names) == 1:
             return names[0]
-        known = f"it has: {', '.join(names[:8])}" if names else "it lists none"
-        raise ConfigError("the server's model is not named", f"add model=NAME; {known}")
+        known = ", ".join(names[:8])
+        raise ConfigError(
+            "the server has several models, and none is named", f"add model=NAME; it has: {known}"
+        )
     if dialect in ("vllm", "sglang") and arguments.model not in names:
         close = get_close_matches(arguments.model, names, n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""
@@ -139,7 +163,7 @@ def _llama_facts(properties: Mapping[str, Any]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if path := properties.get("model_path"):
         # The name, not the place: results are passed on.
-        facts["file"] = str(path).replace("\\", "/").rsplit("/", 1)[-1]
+        facts["file"] = short_name(str(path))
     if kind := properties.get("model_ftype"):
         facts["quantisation"] = kind
     if template := properties.get("chat_template"):
@@ -171,7 +195,13 @@ def _window(facts: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _scrubbed(facts: Any, secret: Secret) -> Any:
+def _cleaned(facts: Any, secret: Secret) -> Any:
+    """What is said of a model as results record it: without the key, and files without folders."""
     if isinstance(facts, Mapping):
-        return {str(name): _scrubbed(value, secret) for name, value in facts.items()}
-    return secret.scrubbed(facts) if isinstance(facts, str) else facts
+        return {str(name): _cleaned(value, secret) for name, value in facts.items()}
+    return short_name(secret.scrubbed(facts)) if isinstance(facts, str) else facts
+
+
+def short_name(model: str) -> str:
+    """A model's name; of a file's path the file, since llama.cpp calls its model by it."""
+    return model.replace("\\", "/").rsplit("/", 1)[-1] if model.endswith(".gguf") else model

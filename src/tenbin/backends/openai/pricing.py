@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.backends.openai.arguments import ServerArguments
+from tenbin.backends.openai.identity import short_name
 from tenbin.errors import ConfigError
 
 _NAMES = ("input", "output", "cached")
@@ -46,6 +47,8 @@ def _read_file(path: str, model: str) -> dict[str, Any]:
         raise ConfigError(f"prices={path}: not valid YAML: {error}") from error
     if not isinstance(table, Mapping):
         raise ConfigError(f"prices={path}: a price table maps models to input, output and cached")
+    # A model that is called by the path of its file stands there under the file's name too.
+    model = next((name for name in (model, short_name(model)) if name in table), short_name(model))
     if model not in table:
         close = get_close_matches(model, [str(name) for name in table], n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""

@@ -29,6 +29,11 @@ class Secret:
     def __bool__(self) -> bool:
         return bool(self._key)
 
+    @property
+    def sent_from(self) -> str | None:
+        """The variable whose key goes along with every call; None where there is no key."""
+        return self.variable if self._key else None
+
     def headers(self) -> dict[str, str]:
         """What is sent along with a call."""
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}

@@ -128,11 +128,13 @@ class Transport:
 
     def _read(self, status: int, text: str) -> Mapping[str, Any] | Verdict:
         if status != 200:
-            return judge_refusal(status, self.secret.scrubbed(text))
+            return judge_refusal(status, self.secret.scrubbed(text), self.secret.sent_from)
         try:
             body = json.loads(self.secret.scrubbed_answer(text))
         except ValueError:
-            return Verdict("passing", "malformed", "the answer is no whole JSON")
+            is_page = text.lstrip().startswith("<")
+            what = "a web page: does base_url end in /v1?" if is_page else "no whole JSON"
+            return Verdict("passing", "malformed", f"the answer is {what}")
         if not isinstance(body, dict):
             return Verdict("passing", "malformed", "the answer is no JSON object")
         error = body.get("error")
@@ -140,5 +142,5 @@ class Transport:
             # Some gateways answer 200 and put the fault inside.
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 300 <= code < 600 else 500
-            return judge_refusal(status, self.secret.scrubbed(text))
+            return judge_refusal(status, self.secret.scrubbed(text), self.secret.sent_from)
         return body

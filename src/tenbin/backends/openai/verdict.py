@@ -43,12 +43,13 @@ class Verdict:
     """Whether fewer calls at a time would help."""
 
 
-def judge_refusal(status: int, text: str) -> Verdict:
+def judge_refusal(status: int, text: str, key_variable: str | None = None) -> Verdict:
     """What an answer other than a good one means.
 
     Args:
         status: The HTTP status, or the code inside an error that came with status 200.
         text: The body, the key taken out.
+        key_variable: The environment's name for the key that was sent; None: none was.
     """
     words, codes = read_error(text)
     said = f"HTTP {status}: {words}" if words else f"HTTP {status}"
@@ -57,6 +58,9 @@ def judge_refusal(status: int, text: str) -> Verdict:
                        " the same command again; every answer so far is kept")  # fmt: skip
     if status in _PASSING or (status >= 500 and status not in _LASTING_FAULTS):
         return Verdict("passing", "server", said, overburdened=status in _OVERBURDENED)
+    if status == 401 and key_variable is not None:
+        return Verdict("fatal", "server", said, f"the key in {key_variable} is not taken: check it,"
+                       " or name another variable with api_key_env=NAME")  # fmt: skip
     if status in _REMEDIES:
         return Verdict("fatal", "server", said, _REMEDIES[status])
     if 300 <= status < 400:

@@ -73,11 +73,16 @@ function thinkingFacts(thinking) {
   return [lengths, ...odd].join(say("list_comma"));
 }
 
+/** A cost with four decimals; a smaller one with as many as show two digits of it. */
+function writtenCost(cost) {
+  return cost.toFixed(cost > 0 ? Math.min(20, Math.max(4, 1 - Math.floor(Math.log10(cost)))) : 4);
+}
+
 /** What a server counted, and what it cost where prices are known. */
 function usageText(usage) {
   return [
     say("usage_tokens", { read: count(usage.prompt_tokens), cached: count(usage.cached_tokens), written: count(usage.completion_tokens), calls: count(usage.calls) }),
-    usage.cost === null ? null : say("usage_cost", { cost: `${usage.cost.toFixed(4)} ${usage.prices?.currency ?? ""}`.trim() }),
+    usage.cost === null ? null : say("usage_cost", { cost: `${writtenCost(usage.cost)} ${usage.prices?.currency ?? ""}`.trim() }),
     usage.not_counted ? say("usage_not_counted", { n: count(usage.not_counted) }) : null,
   ].filter(Boolean).join(" · ");
 }
