@@ -14,6 +14,9 @@ from tenbin.cli import main
 from tenbin.errors import TenbinError
 from tenbin.roster.entries import check_entries, known_result, read_entries
 
+_URL = "http://127.0.0.1:9/v1"
+"""Where nobody listens: whoever asked would say so."""
+
 
 @pytest.fixture
 def file(tmp_path: Path, cache: Path) -> Path:
@@ -88,6 +91,27 @@ def test_another_setting_is_another_run(file: Path) -> None:
             [{"model": "hf", "model_args": "pretrained=/no/such/folder"}],
             r"folder: .*/no/such/folder",
         ),
+        ([{"model": "openai", "name": "x"}], "x: the server's address is not known"),
+        (
+            [{"model": "openai-chat", "name": "x", "model_args": {"base_url": "localhost:80"}}],
+            "x: model argument base_url='localhost:80' is not an address",
+        ),
+        (
+            [{"model": "openai-chat", "name": "x", "model_args": f"base_url={_URL},choices=b"}],
+            "x: model argument choices='b' is none of likelihoods, letters",
+        ),
+        (
+            [{"model": "openai", "name": "x", "model_args": f"base_url={_URL},api_key_env=NO_KEY"}],
+            "x: api_key_env=NO_KEY: the environment has no such variable",
+        ),
+        (
+            [{"model": "openai", "name": "x", "model_args": f"base_url={_URL},model=m,prices=/no"}],
+            "x: prices=/no: No such file",
+        ),
+        (
+            [{"model": "openai", "name": "x", "model_args": f"base_url={_URL},tokenizer=/no/such"}],
+            "x: .*/no/such",
+        ),
         ([], "models is a list"),
     ],
 )
@@ -99,6 +123,16 @@ def test_faults_of_any_model_are_found_before_the_first_loads(
     assert main(["run", "--config", str(file)]) == 1
     assert re.search(said, capsys.readouterr().err)
     assert _written(file) == {}
+
+
+def test_a_server_is_not_asked_before_its_turn(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = {"model": "openai", "model_args": {"base_url": _URL, "model": "m", "retries": 0}}
+    _change(file, models=[{"name": "away", **server}, {"name": "good", "model": "scripted"}])
+    assert main(["run", "--config", str(file)]) == 1
+    assert set(_written(file)) == {"good"}
+    assert re.search(r"failed: away: .*Connection refused", capsys.readouterr().out)
 
 
 def test_rows_are_looked_at_once_for_all_models(

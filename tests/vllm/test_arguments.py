@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.registry import open_backend, open_reader
+from tenbin.backends.registry import check_arguments, open_backend, open_reader
 from tenbin.errors import ConfigError, TenbinError
 from tests.vllm.conftest import settings
 
@@ -45,6 +45,18 @@ def test_wrong_arguments(folder: Path, arguments: dict[str, Any], words: str) ->
     if "dtype" in arguments:
         given = replace(given, dtype=None)
     assert words in refusal(replace(given, model_args=told))
+
+
+def test_faults_of_a_model_in_a_list_are_found_without_opening_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    given = settings(folder)
+    check_arguments(given)
+    check_arguments(replace(given, model_args={"pretrained": "some/hub-id"}))
+    with pytest.raises(ConfigError, match="did you mean 'tensor_parallel_size'"):
+        check_arguments(settings(folder, tensor_paralel_size="2"))
+    with pytest.raises(TenbinError, match=r"no config\.json"):
+        check_arguments(settings(tmp_path))
 
 
 def test_another_device_than_vllm_was_built_for(folder: Path) -> None:

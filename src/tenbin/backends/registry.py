@@ -62,8 +62,11 @@ _CHECKS = {
     "hf-causal": _HF_CHECK,
     "hf-auto": _HF_CHECK,
     "scripted": Entry("tenbin.backends.scripted", "open_scripted"),
+    "openai": Entry("tenbin.backends.openai.checking", "check_completions", "hf"),
+    "openai-chat": Entry("tenbin.backends.openai.checking", "check_chat", "hf"),
+    "vllm": Entry("tenbin.backends.vllm.checking", "check_model", "vllm"),
 }
-"""Functions that look at settings alone, where a backend has one."""
+"""Functions that look at settings alone: no weights, no tokenizer, no network."""
 
 
 def open_backend(settings: BackendSettings) -> Backend:
@@ -87,8 +90,8 @@ def check_arguments(settings: BackendSettings) -> None:
     """Refuse what can be known to be wrong without opening anything heavy.
 
     Raises:
-        ConfigError: The name or an argument is unknown.
-        BackendError: A folder that is named is not there.
+        ConfigError: The name or an argument is unknown, or a key is not in the environment.
+        BackendError: A folder that is named is not there, or a library is missing.
     """
     _find(settings.model)
     if (entry := _CHECKS.get(settings.model)) is not None:

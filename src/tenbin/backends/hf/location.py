@@ -63,7 +63,15 @@ def check_place(settings: BackendSettings) -> None:
         ConfigError: A model argument is wrong.
         BackendError: There is nothing at this path; a hub id is not looked up.
     """
-    arguments = read_arguments(settings)
+    check_path(read_arguments(settings))
+
+
+def check_path(arguments: HfArguments) -> None:
+    """See that a path which is named is there.
+
+    Raises:
+        BackendError: There is nothing at this path; a hub id is not looked up.
+    """
     if arguments.pretrained.startswith(("/", "./", "../", "~")):
         locate_model(arguments)
 
