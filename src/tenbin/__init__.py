@@ -16,6 +16,7 @@ from tenbin.version import __version__
 
 __all__ = [
     "Compared",
+    "Models",
     "Run",
     "Sweep",
     "__version__",
@@ -23,6 +24,7 @@ __all__ = [
     "consistency",
     "doctor",
     "evaluate",
+    "evaluate_models",
     "load_run",
     "sweep",
 ]
@@ -39,9 +41,16 @@ if TYPE_CHECKING:
         load_run,
         sweep,
     )
+    from tenbin.api_models import Models, evaluate_models
+
+_OF_MANY = ("Models", "evaluate_models")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _OF_MANY:
+        from tenbin import api_models
+
+        return getattr(api_models, name)
     if name in __all__:
         from tenbin import api
 

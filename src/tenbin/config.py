@@ -487,7 +487,7 @@ def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ModelsFile:
-    """A run file with a list of models."""
+    """A run with a list of models, in a file or in Python."""
 
     shared: Mapping[str, Any]
     """Keys for all of them."""
@@ -503,18 +503,24 @@ def read_models_file(path: str | Path) -> ModelsFile | None:
         ConfigError: Naming the file, when it cannot be read or its models are no list.
     """
     loaded = _read_mapping(path)
-    if MODELS not in loaded:
-        return None
-    models, at_once = loaded.pop(MODELS), loaded.pop(AT_ONCE, None)
-    if not isinstance(models, list) or not models:
-        raise ConfigError(
-            f"--config {path}: {MODELS} is a list of models", "each entry begins with `- `"
-        )
+    return list_models(loaded, f"--config {path}") if MODELS in loaded else None
+
+
+def list_models(given: Mapping[str, Any], where: str) -> ModelsFile:
+    """Keys of a run, among them a list of models.
+
+    Raises:
+        ConfigError: Naming the place, when the models are no list or a key is unknown.
+    """
+    shared = {name: value for name, value in given.items() if name not in (MODELS, AT_ONCE)}
+    models, at_once = given.get(MODELS), given.get(AT_ONCE)
+    if not isinstance(models, list | tuple) or not models:
+        raise ConfigError(f"{where}: {MODELS} is a list of models", "each entry names one model")
     try:
         number = None if at_once is None else _positive(at_once)
     except ValueError as error:
-        raise ConfigError(f"{path}: {AT_ONCE} takes {error}, not {at_once!r}") from None
-    return ModelsFile(check_values(loaded, str(path)), tuple(models), number)
+        raise ConfigError(f"{where}: {AT_ONCE} takes {error}, not {at_once!r}") from None
+    return ModelsFile(check_values(shared, where), tuple(models), number)
 
 
 def read_run_file(path: str | Path) -> dict[str, Any]:

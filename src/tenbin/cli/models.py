@@ -17,7 +17,7 @@ def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:
     from tenbin.report.models import print_models
     from tenbin.report.progress import NamedProgress, open_progress
     from tenbin.roster.entries import check_entries, read_entries
-    from tenbin.roster.running import place_for, run_entries
+    from tenbin.roster.running import run_entries
 
     flags = flags_of(options, "report")
     shared = without_other_data(file.shared, flags)
@@ -37,10 +37,7 @@ def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:
         speaker.message(f"model {name}")
         return open_progress()
 
-    with place_for(entries) as place:
-        at_once = min(file.at_once or place.room, total)
-        listener_for = one_by_one if at_once == 1 else NamedProgress
-        ended = run_entries(entries, at_once, place, listener_for, told)
+    ended = run_entries(entries, file.at_once, one_by_one, NamedProgress, told)
     print_models([(one.name, one.scores, one.reason) for one in ended])
     folders = [
         entry.result.with_suffix(".run")

@@ -11,8 +11,8 @@ import multiprocessing
 import queue
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from tenbin.asking import Listener
 from tenbin.config import AUTO, RunConfig
 from tenbin.errors import TenbinError
 from tenbin.roster.entries import Entry, known_result
-from tenbin.run import backend_settings
+from tenbin.roster.places import Place, place_for
 
 _KEPT = ("results", "details", "configs", "n-samples", "failures")
 
@@ -40,38 +40,38 @@ class Ended:
 
 
 Told = Callable[[Ended], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where runs go on."""
-
-    room: int = 1
-    """How many there is room for at a time."""
-    address: str | None = None
-    """Of a cluster that this process has started for them."""
+ListenerFor = Callable[[str], Listener]
+"""Gives the listener of a model's run by the model's name."""
 
 
 def run_entries(
     entries: Sequence[Entry],
-    at_once: int,
-    place: Place,
-    listener_for: Callable[[str], Listener],
+    wanted: int | None,
+    alone: ListenerFor,
+    beside: ListenerFor,
     told: Told,
 ) -> list[Ended]:
-    """Run every model that has no complete result yet.
+    """Run every model that has no complete result yet, where there is room for it.
 
     Args:
         entries: The models, checked.
-        at_once: How many runs go on side by side, each in a process of its own where several do.
-        place: Where they find their workers.
-        listener_for: Gives the listener of a model's run; a function that other processes can
-            import, where several go on.
+        wanted: How many runs go on side by side, each in a process of its own where several do;
+            None: as many as there is room for.
+        alone: The listener of a run that is the only one.
+        beside: The same where several go on; other processes must be able to import it.
         told: Called after each model, by one thread at a time.
 
     Returns:
         How each ended, in the order of the entries.
     """
+    with place_for(entries) as place:
+        at_once = min(wanted or place.room, len(entries))
+        return _run_at(place, entries, at_once, alone if at_once == 1 else beside, told)
+
+
+def _run_at(
+    place: Place, entries: Sequence[Entry], at_once: int, listener_for: ListenerFor, told: Told
+) -> list[Ended]:
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     ended: dict[str, Ended] = {}
     lock = threading.Lock()
@@ -115,7 +115,7 @@ def _side_by_side(work: Callable[[], None], threads: int) -> None:
             thread.join(0.5)  # in steps, so that an interrupt is heard
 
 
-def _run_apart(entry: Entry, listener_for: Callable[[str], Listener], address: str | None) -> Ended:
+def _run_apart(entry: Entry, listener_for: ListenerFor, address: str | None) -> Ended:
     """Run a model in a process of its own; one that dies is a model that failed."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -135,7 +135,7 @@ def _run_apart(entry: Entry, listener_for: Callable[[str], Listener], address: s
 
 def _answer_for(
     entry: Entry,
-    listener_for: Callable[[str], Listener],
+    listener_for: ListenerFor,
     address: str | None,
     sender: Connection[Ended, Any],
 ) -> None:
@@ -147,7 +147,7 @@ def _answer_for(
         sender.send(_run(entry, listener_for))
 
 
-def _run(entry: Entry, listener_for: Callable[[str], Listener]) -> Ended:
+def _run(entry: Entry, listener_for: ListenerFor) -> Ended:
     listener = listener_for(entry.name)
     try:
         return Ended(entry.name, "finished", _scores(_execute(entry.config, listener)))
@@ -169,27 +169,3 @@ def _execute(config: RunConfig, listener: Listener) -> Mapping[str, Any]:
 
 def _scores(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: document[name] for name in _KEPT}
-
-
-@contextmanager
-def place_for(entries: Sequence[Entry]) -> Iterator[Place]:
-    """Where all runs find their workers, and how many runs there is room for.
-
-    One run without workers. With them as many as the cluster holds, and one more: it prepares its
-    prompts and gets workers the moment that others end, so that nothing stands idle between two
-    models.
-    """
-    settings = [backend_settings(entry.config) for entry in entries]
-    workers = [one.workers for one in settings if one.workers is not None]
-    if len(workers) < len(settings):
-        yield Place()
-        return
-    from tenbin.backends.ray.cluster import joined_cluster, own_address
-    from tenbin.backends.ray.resources import room_for
-    from tenbin.backends.ray.stock import total_resources
-
-    most = max((one.count or 1) * one.num_cpus for one in workers)
-    with joined_cluster(workers[0].address, most):
-        there = total_resources()
-        room = 1 + max(room_for(one, there) for one in settings)
-        yield Place(room, own_address() if workers[0].address is None else None)

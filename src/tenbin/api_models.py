@@ -1,0 +1,108 @@
+"""The Python API for many models: what a run file with `models:` says, plain Python values back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenbin.api import Run, Silence, load_run
+from tenbin.asking import Listener
+from tenbin.config import AT_ONCE, MODELS, list_models
+from tenbin.errors import ConfigError
+from tenbin.roster.entries import check_entries, read_entries
+from tenbin.roster.running import Ended, run_entries
+
+_WHERE = "evaluate_models"
+
+
+@dataclass(frozen=True)
+class Models:
+    """Many models evaluated; scores are here, prompts and answers in a folder for each."""
+
+    evaluated: Mapping[str, Run]
+    """Name → its scores, without samples: of a thousand models they would fill the memory."""
+    failed: Mapping[str, str]
+    """Name → why there are no scores."""
+    paths: Mapping[str, Path]
+    """Name → its result.json."""
+
+    @property
+    def scores(self) -> dict[str, dict[str, dict[str, float | None]]]:
+        """Model → task id → metric → value."""
+        return {name: run.scores for name, run in self.evaluated.items()}
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a model and metric of a task: give it to pandas.DataFrame."""
+        return [{"model": name, **row} for name, run in self.evaluated.items() for row in run]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows of the table."""
+        return iter(self.table())
+
+    def load(self, name: str) -> Run:
+        """One model's run with its samples, read from its folder.
+
+        Raises:
+            ConfigError: No model of this name was evaluated.
+        """
+        if name not in self.paths:
+            raise ConfigError(
+                f"no model {name!r} was evaluated: {self.failed.get(name, 'unknown name')}",
+                f"there are: {', '.join(self.paths)}",
+            )
+        return load_run(self.paths[name])
+
+
+def evaluate_models(
+    models: Sequence[Mapping[str, Any]],
+    tasks: str | Sequence[str] = (),
+    *,
+    models_at_once: int | None = None,
+    listener: Listener | None = None,
+    **options: Any,
+) -> Models:
+    """Evaluate many models; one that fails stops no other, and what is complete is not run again.
+
+    Faults of any of them are found before the first one loads. Where several go on side by side,
+    each has a process of its own, as `multiprocessing` starts them: a script then needs
+    `if __name__ == "__main__":` around this call.
+
+    Args:
+        models: One mapping a model, as in the `models:` of a run file: a `name`, and whatever is
+            not as for the others, such as `model_args`.
+        tasks: Ids, patterns, groups or bare names, for all models.
+        models_at_once: Runs side by side. None: one without workers; with them, as many as the
+            cluster has room for.
+        listener: Told how models end, and how the run goes on where there is one at a time.
+        **options: As for `evaluate`, for all models. Results are written into the folder
+            `output_path`, by default `runs`.
+
+    Raises:
+        TenbinError: Anything the user can mend before a model loads, with a hint.
+    """
+    given = {**options, MODELS: list(models), AT_ONCE: models_at_once}
+    if tasks:
+        given["tasks"] = tasks if isinstance(tasks, str) else list(tasks)
+    asked = list_models(given, _WHERE)
+    entries = read_entries(asked.shared, asked.models, {}, _WHERE)
+    speaker = listener or Silence()
+    check_entries(entries, speaker)
+
+    def told(one: Ended) -> None:
+        speaker.message(f"{one.name}: {one.reason or one.state}")
+
+    ended = run_entries(entries, asked.at_once, lambda name: speaker, _silent, told)
+    paths = {entry.name: entry.result for entry in entries}
+    done = [one for one in ended if one.state != "failed"]
+    return Models(
+        {one.name: Run(one.scores, (), paths[one.name].with_suffix(".run")) for one in done},
+        {one.name: one.reason for one in ended if one.state == "failed"},
+        {one.name: paths[one.name] for one in done},
+    )
+
+
+def _silent(name: str) -> Listener:
+    """The listener of a run in another process; importable, so that it can be named there."""
+    return Silence()
