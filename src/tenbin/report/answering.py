@@ -1,4 +1,4 @@
-"""How a server answered, on lines below the scores: choices by name, tokens, cost.
+"""How a model answered: the engine's way; below the scores choices by name, tokens and cost.
 
 Reads result documents only; runs of earlier versions say nothing of these.
 """
@@ -8,6 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from typing import Any
+
+_NOT_RUN = "not run"
+"""What an engine calls its way of scoring where it scored nothing."""
+
+
+def mode_of(engine: Mapping[str, Any]) -> Any:
+    """How an engine answered: its way of scoring, or of writing where nothing was scored."""
+    mode, writing = engine.get("mode"), engine.get("generation")
+    return writing if mode == _NOT_RUN and writing is not None else mode
 
 
 def choice_lines(document: Mapping[str, Any]) -> list[str]:

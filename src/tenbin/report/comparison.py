@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from tenbin.report.answering import mode_of
 from tenbin.report.terminal import make_console, natural_width
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -48,7 +49,7 @@ def _letter(at: int) -> str:
 def _model(run: Mapping[str, Any]) -> str:
     model = run["model"]
     engine = model.get("engine") or {}
-    parts = [model.get("model"), model.get("dtype"), model.get("device"), engine.get("mode")]
+    parts = [model.get("model"), model.get("dtype"), model.get("device"), mode_of(engine)]
     return " · ".join(str(part) for part in [*parts, run["date"]] if part not in (None, "none"))
 
 

@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.answering import choice_lines, usage_lines
+from tenbin.report.answering import choice_lines, mode_of, usage_lines
 
 _WIDE = 0.05
 """Half an interval, as a share of the scale, from which a score says little and is told so."""
@@ -255,7 +255,7 @@ def _model_name(document: Mapping[str, Any]) -> str:
         str(model.get("model")),
         str(model.get("dtype")),
         str(model.get("device")),
-        f"{engine.get('name')} engine, {engine.get('mode')}",
+        f"{engine.get('name')} engine, {mode_of(engine)}",
     ]
     return " · ".join(part for part in parts if part != "None")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tenbin.report.answering import mode_of
 from tenbin.report.html.command import repeat_command
 
 _NORMAL = 1.959964
@@ -32,7 +33,7 @@ def run_summary(
             "dtype": model.get("dtype"),
             "device": model.get("device"),
             "engine": engine.get("name"),
-            "mode": engine.get("mode"),
+            "mode": mode_of(engine),
             "generation": engine.get("generation"),
             "date": document.get("date"),
             "seconds": document.get("total_evaluation_time_seconds"),

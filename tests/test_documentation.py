@@ -1,0 +1,48 @@
+"""The pages beside the code: links lead somewhere, and the two READMEs say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    page for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md") for page in ROOT.glob(pattern)
+)
+
+
+def written(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """What headings are called in links."""
+    headings = re.findall(r"^#+ (.*)$", written(page), flags=re.MULTILINE)
+    plain = (re.sub(r"[^\w\- ]", "", heading.strip().lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    lost = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", written(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            lost.append(link)
+    assert lost == []
+
+
+def test_both_readmes_know_the_same_flags_extras_and_tests() -> None:
+    english, japanese = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.ja.md")
+    )
+    for pattern in (r"--[a-z_]{3,}", r"\.\[[a-z]+\]", r"docs/[\w-]+\.md", r"`tests/[\w/]+"):
+        assert set(re.findall(pattern, english)) == set(re.findall(pattern, japanese))
+    headings = [len(re.findall(r"^#+ ", text, flags=re.MULTILINE)) for text in (english, japanese)]
+    assert headings[0] == headings[1]
