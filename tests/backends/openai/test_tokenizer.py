@@ -58,3 +58,27 @@ def test_doctor_reads_the_named_tokenizer(llama_folder: Path) -> None:
         open_reader(BackendSettings("openai", {"base_url": address}))
     settings = BackendSettings("openai", {"base_url": address, "tokenizer": str(llama_folder)})
     assert open_reader(settings).vocabulary.size > 300
+
+
+def test_variables_are_checked_and_measured_by_the_named_tokenizer(
+    llama_folder: Path, tmp_path: Path
+) -> None:
+    import shutil
+
+    from transformers import AutoTokenizer
+
+    folder = tmp_path / "model"
+    shutil.copytree(llama_folder, folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template += "{% if brief %} in one word{% endif %}"
+    tokenizer.save_pretrained(folder)
+    models = {"data": [{"id": "made-up", "owned_by": "vllm"}]}
+    with misbehaving(lambda before, body: Answer(chat("x")), models) as server:
+        backend: Any = opened(server, True, tokenizer=str(folder))
+    measured, format = backend.tokenizer, chat_format_of(backend)
+    with pytest.raises(ConfigError, match="brieff: the model's chat template has no such"):
+        format.chat(TURNS, {"brieff": True})  # type: ignore[union-attr]
+    plain, brief = (measured.chat(TURNS, {"brief": is_brief}) for is_brief in (False, True))
+    longer = len(tokenizer(" in one word", add_special_tokens=False)["input_ids"])
+    lengths = measured.prompt_lengths([plain, brief])
+    assert 0 < lengths[1] - lengths[0] <= longer

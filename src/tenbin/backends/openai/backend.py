@@ -83,8 +83,12 @@ class ServerBackend:
         return self._conversations() if self._server.is_chat else self._tokenizer
 
     def _conversations(self) -> ConversationFormat:
-        takes = takes_variables(self._server.dialect)
-        return ConversationFormat(takes, self._identity.chat_template)
+        template = self._identity.chat_template
+        if template is None and self._tokenizer is not None:
+            from tenbin.backends.hf.chat import chat_source
+
+            template = chat_source(self._tokenizer.inner) or None
+        return ConversationFormat(takes_variables(self._server.dialect), template)
 
     @property
     def shows_likelihoods(self) -> bool:
