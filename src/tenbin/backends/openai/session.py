@@ -70,8 +70,8 @@ class Session:
                 raise BackendError(
                     f"{self.failed_in_a_row} requests failed one after the other, the last with:"
                     f" {response.message}",
-                    "see to the server and run the same command again: every answer so far is kept"
-                    " (give_up=N allows more failures in a row)",
+                    "see to the server and run the same command again: without --no_cache"
+                    " every answer so far is kept (give_up=N allows more failures in a row)",
                 )
 
 

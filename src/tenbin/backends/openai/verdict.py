@@ -54,8 +54,11 @@ def judge_refusal(status: int, text: str, key_variable: str | None = None) -> Ve
     words, codes = read_error(text)
     said = f"HTTP {status}: {words}" if words else f"HTTP {status}"
     if "insufficient_quota" in codes or status == 402:
-        return Verdict("fatal", "quota", said, "the account has no credit left: see to it, and run"
-                       " the same command again; every answer so far is kept")  # fmt: skip
+        hint = (
+            "the account has no credit left: see to it, and run the same command again; without"
+            " --no_cache every answer so far is kept"
+        )
+        return Verdict("fatal", "quota", said, hint)
     if status in _PASSING or (status >= 500 and status not in _LASTING_FAULTS):
         return Verdict("passing", "server", said, overburdened=status in _OVERBURDENED)
     if status == 401 and key_variable is not None:

@@ -5,7 +5,9 @@ const MESSAGES = JSON.parse(document.getElementById("messages").textContent);
 
 /** The interface's text for a key, with {names} filled in. */
 export function say(key, values = {}) {
-  const found = Object.hasOwn(MESSAGES, key) ? MESSAGES[key] : key;
+  const one = `${key}_one`;
+  const name = Number(values.n) === 1 && Object.hasOwn(MESSAGES, one) ? one : key;
+  const found = Object.hasOwn(MESSAGES, name) ? MESSAGES[name] : key;
   return found.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
