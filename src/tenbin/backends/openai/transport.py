@@ -113,7 +113,8 @@ class Transport:
             if asked_for is not None and asked_for > _LONGEST_PAUSE:
                 raise BackendError(
                     f"the server asks to wait {asked_for:,.0f} seconds",
-                    "run the same command again then; without --no_cache every answer is kept",
+                    "run the same command again then; without --no_cache every answer so far"
+                    " is kept",
                 )
             if not isinstance(found, Verdict):
                 self.limit.went_well()
