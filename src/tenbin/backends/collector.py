@@ -6,6 +6,7 @@ them again and again for garbage takes a quarter of the import's time. Knows no 
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from collections.abc import Iterator
@@ -29,4 +30,6 @@ def resting_collector() -> Iterator[None]:
     finally:
         if is_first and "torch" in sys.modules:
             gc.freeze()
+            # Libraries that count at the end what was not collected would complain at length.
+            atexit.register(gc.unfreeze)
         gc.enable()

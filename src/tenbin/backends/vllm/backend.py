@@ -7,7 +7,6 @@ engine. Opening it is cheap but for the import; the engine is started by the fir
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -110,8 +109,6 @@ class VllmBackend:
         self._core = self._writer = None
         if engine is not None:
             engine.close()
-        # A library below vLLM counts at the end what was not collected, and complains at length.
-        gc.unfreeze()
 
     def _write(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:
         asked: list[tuple[str, Job]] = []
