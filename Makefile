@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Some tests load a model: more processes need more memory, about 2 GB each.
+TEST_PROCESSES ?= 2
 VLLM_VENV := .venv-vllm
 VLLM_STAMP := $(VLLM_VENV)/.installed
 export HF_HUB_DISABLE_TELEMETRY := 1
@@ -33,7 +35,7 @@ demo: install
 	$(BIN)/python demo.py
 
 test: install
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup
 
 # vLLM pins other versions of what tenbin needs, and its build for machines without a GPU has a torch of its own.
 $(VLLM_STAMP): pyproject.toml constraints-vllm.txt

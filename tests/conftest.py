@@ -16,6 +16,25 @@ SHARED = ROOT.parent / "shared"
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+COSTLY = (
+    "backends/ray/",
+    "backends/openai/test_llama.py",
+    "backends/test_hf_smollm.py",
+    "report/test_browser_injection.py",
+    "test_documented_command.py",
+)
+"""Tests with something in common that takes long to make: a cluster, a server, a loaded model."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep them together where several processes share the tests."""
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here).as_posix()
+        for group in COSTLY:
+            if place.startswith(group):
+                item.add_marker(pytest.mark.xdist_group(group))
+
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
