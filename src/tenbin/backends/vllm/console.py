@@ -19,17 +19,18 @@ from typing import TextIO
 _CAUSE = re.compile(r"\b(\w*(?:Error|Exception|OutOfMemory\w*)): (.+)")
 _EMPTY = ("Engine core initialization failed", "EngineCore encountered", "WorkerProc init")
 """Errors that only say that there was another one."""
-_HEARD = "VLLM_LOGGING_LEVEL" in os.environ
-"""Whether somebody asked vLLM to speak, before we ask it not to."""
+_QUIET = "ERROR"
+_HEARD = os.environ.get("VLLM_LOGGING_LEVEL", _QUIET) != _QUIET
+"""Whether somebody asked vLLM to speak; a process of ours hands its own wish for quiet on."""
 _PIECE = 1 << 18
 """Bytes from the end of a log that are searched."""
 
 
 @contextmanager
 def quiet_import() -> Iterator[None]:
-    """Let vLLM be imported without a word; whoever sets VLLM_LOGGING_LEVEL hears it."""
+    """Let vLLM be imported without a word; whoever sets VLLM_LOGGING_LEVEL lower hears it."""
     # Its processes read this too: what is an error is still written down.
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", _QUIET)
     with nullcontext() if _HEARD else redirect_stderr(io.StringIO()):
         yield
 
