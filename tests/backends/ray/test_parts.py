@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,8 @@ from tenbin.backends.ray.describing import merged
 from tenbin.backends.ray.resources import device_for, each_worker, memory_share, worker_count
 from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker, python_version
 from tenbin.backends.registry import open_backend
-from tenbin.errors import ConfigError
-from tenbin.records import Roll
+from tenbin.errors import BackendError, ConfigError, ModelLost
+from tenbin.records import Request, Response, Roll
 from tenbin.version import __version__
 
 _GPUS = {"CPU": 64.0, "GPU": 8.0}
@@ -57,6 +58,9 @@ def test_contradictions_are_refused() -> None:
         each_worker(BackendSettings("hf", device="cuda"), Workers(2, num_gpus=0.0), _GPUS)
     with pytest.raises(ConfigError, match="this machine has 8"):
         worker_count(Workers(9), {"CPU": 1, "GPU": 1}, _GPUS)
+    spread = {"tensor_parallel_size": 2, "distributed_executor_backend": "ray"}
+    with pytest.raises(ConfigError, match="beside those that its worker has"):
+        each_worker(BackendSettings("vllm", spread), Workers(2), _GPUS)
 
 
 def test_as_many_workers_as_there_is_room_for() -> None:
@@ -79,6 +83,26 @@ def test_a_worker_opens_and_answers() -> None:
     assert isinstance(first, Answered) and isinstance(second, Answered)
     assert [key for key, _ in [*first.pairs, *second.pairs]] == ["a", "b"]
     assert first.description is not None and second.description is None  # no news
+
+
+def test_a_worker_whose_model_is_gone_is_a_death_and_no_refusal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker = _worker()
+    worker.open()
+
+    def run(requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        raise lost
+
+    lost: Exception = ModelLost("the engine was killed")
+    monkeypatch.setattr(worker._backend, "run", run)
+    with pytest.raises(ModelLost):
+        worker.answer([Roll("a", "x")])
+    wrapped = RuntimeError("a long traceback")
+    wrapped.cause = lost  # type: ignore[attr-defined]
+    assert _reason(wrapped) == "the engine was killed"
+    lost = BackendError("a file is missing")
+    assert isinstance(worker.answer([Roll("a", "x")]), Refused)
 
 
 @pytest.mark.parametrize(

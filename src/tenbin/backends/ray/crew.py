@@ -15,13 +15,15 @@ from tenbin.backends.ray.events import Died, Done, Event, Member
 from tenbin.backends.ray.ledger import Shard
 from tenbin.backends.ray.stock import any_node_holds, described, free_resources, total_resources
 from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker
-from tenbin.errors import BackendError
+from tenbin.errors import BackendError, TenbinError
 
 _DEATHS = 4
 """Deaths, besides one a worker, that are borne before the first answer of all."""
 _PATIENCE = 1800.0
 """Seconds after which a run breaks off that no node has room for: nodes may take long to come."""
 _REMIND = 60.0
+_FAREWELL = 20.0
+"""Seconds in which idle workers may free what they hold, before they are killed."""
 
 
 class Crew:
@@ -159,11 +161,19 @@ class Crew:
             )
         if now - self._reminded > _REMIND:
             self._reminded = now
-            self._notify(f"waiting for a worker since {waited:.0f} s: {asked}, {there}")
+            self._notify(
+                f"no worker is ready yet after {waited:.0f} s: they load, or wait for room; "
+                f"{asked}, {there}"
+            )
 
     def close(self) -> None:
-        """End all workers."""
+        """End all workers; those at work are not waited for."""
         members, self._members = self._members, []
+        idle = [one for one in members if one.opening is None and not one.shards]
+        if idle:
+            # A model's own processes would hold its GPU for a while after the worker's death.
+            farewells = [one.actor.close.remote() for one in idle]
+            self._ray.wait(farewells, num_returns=len(idle), timeout=_FAREWELL)
         for member in members:
             self._ray.kill(member.actor)
 
@@ -171,6 +181,8 @@ class Crew:
 def _reason(error: Exception) -> str:
     """What Ray says of a death, in a line."""
     cause = getattr(error, "cause", None)
+    if isinstance(cause, TenbinError):
+        return cause.message
     if cause is not None:
         return f"{type(cause).__name__}: {cause}".splitlines()[0]
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -27,8 +27,15 @@ def each_worker(
         there: What the cluster has.
 
     Raises:
-        ConfigError: The number of GPUs contradicts the device.
+        ConfigError: The number of GPUs contradicts the device, or vLLM would use Ray too.
     """
+    if settings.model_args.get("distributed_executor_backend") == "ray":
+        raise ConfigError(
+            "distributed_executor_backend=ray: vLLM would ask Ray for GPUs beside those that its "
+            "worker has, and wait for them",
+            "leave it out: a worker takes all GPUs of its engine, on one node; or leave --workers "
+            "out, and vLLM spreads one model over nodes itself",
+        )
     gpus = workers.num_gpus
     if gpus is None:
         gpus = _own_gpus(settings) if _wants_gpu(settings, there) else 0.0

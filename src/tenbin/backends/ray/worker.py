@@ -17,7 +17,7 @@ from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings
 from tenbin.backends.registry import open_backend
-from tenbin.errors import BackendError, TenbinError
+from tenbin.errors import BackendError, ModelLost, TenbinError
 from tenbin.records import Request, Response
 from tenbin.version import __version__
 
@@ -85,11 +85,17 @@ class Worker:
         return Opened(node, os.getpid())
 
     def answer(self, requests: Sequence[Request]) -> Answered | Refused:
-        """Answer a shard whole."""
+        """Answer a shard whole.
+
+        Raises:
+            ModelLost: The driver counts it as this worker's death.
+        """
         assert self._backend is not None
         started = time.monotonic()
         try:
             pairs = list(self._backend.run(requests))
+        except ModelLost:
+            raise
         except TenbinError as error:
             return Refused(error.message, error.hint, socket.gethostname())
         seconds = time.monotonic() - started
@@ -98,6 +104,11 @@ class Worker:
         self._described = described
         notices, self._notices[:] = tuple(self._notices), []
         return Answered(pairs, seconds, news, notices)
+
+    def close(self) -> None:
+        """Free what the model holds: processes that a backend started do not end with this one."""
+        if self._backend is not None:
+            self._backend.close()
 
 
 def python_version() -> str:
@@ -129,5 +140,7 @@ def _limit_threads(threads: int) -> None:
     """As many threads as CPUs were asked for, the same on every node: sums depend on it."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(threads)
+    # On a CPU vLLM takes all cores and binds to them, which several workers would then fight for.
+    os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)

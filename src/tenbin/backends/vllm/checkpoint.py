@@ -96,9 +96,7 @@ def open_checkpoint(settings: BackendSettings) -> VllmCheckpoint:
         files.tokenizer,
         end_tokens(_generation_config(files), files.config, files.tokenizer.inner),
         fingerprint_of(parts),
-        _engine_options(
-            files, arguments, dtype, settings.memory_share if device != "cpu" else None
-        ),
+        _engine_options(files, arguments, dtype, settings.memory_share),
         arguments.scoring,
         dtype,
         _facts(files, arguments, dtype, device),
@@ -133,7 +131,9 @@ def _device(settings: BackendSettings) -> str:
     with quiet_import():
         from vllm.platforms import current_platform
     own = str(current_platform.device_type)
-    if settings.device not in (None, "auto", own) and not settings.loads_elsewhere:
+    if settings.loads_elsewhere and settings.device not in (None, "auto"):
+        return str(settings.device)
+    if settings.device not in (None, "auto", own):
         raise ConfigError(
             f"device {settings.device} was asked for, but this vLLM runs on {own}",
             "leave --device out; CUDA_VISIBLE_DEVICES says which GPUs are used",
@@ -158,9 +158,17 @@ def _engine_options(
     }
     if share is not None:
         options.setdefault("gpu_memory_utilization", share * _OWN_SHARE)
+        if _is_spread(options):
+            # Inside a worker vLLM might take Ray to be its own, and ask it for other GPUs.
+            options.setdefault("distributed_executor_backend", "mp")
     if revision := files.source.options.get("revision"):
         options["revision"] = revision
     return options
+
+
+def _is_spread(options: Mapping[str, Any]) -> bool:
+    sizes = ("tensor_parallel_size", "pipeline_parallel_size")
+    return any(int(options.get(name) or 1) > 1 for name in sizes)
 
 
 def _generation_config(files: Files) -> Any:

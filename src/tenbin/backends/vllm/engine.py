@@ -20,7 +20,7 @@ from typing import Any
 
 from tenbin.backends.vllm.console import cause_of, children_write_to
 from tenbin.backends.vllm.guarding import Guard
-from tenbin.errors import BackendError
+from tenbin.errors import BackendError, ModelLost
 from tenbin.records import Failure
 
 _FLYING = 4
@@ -73,7 +73,7 @@ class Engine:
             What was asked and vLLM's output as it stands, or the Failure that refuses it.
 
         Raises:
-            BackendError: The engine ended.
+            ModelLost: The engine ended.
         """
         try:
             while waiting or self._flying:
@@ -139,10 +139,10 @@ class Engine:
             # Any kind: after one of them the engine answers nothing more.
             raise self._ended(error) from error
 
-    def _ended(self, error: Exception) -> BackendError:
+    def _ended(self, error: Exception) -> ModelLost:
         self._failed = True
         cause = cause_of(error, self._log)
-        return BackendError(f"vLLM's engine ended: {cause}", _remedy(cause, self._log))
+        return ModelLost(f"vLLM's engine ended: {cause}", _remedy(cause, self._log))
 
 
 def start_engine(options: Mapping[str, Any], notify: Callable[[str], None] | None) -> Engine:
