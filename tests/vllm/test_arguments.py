@@ -10,6 +10,7 @@ import pytest
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.registry import check_arguments, open_backend, open_reader
+from tenbin.backends.vllm.checkpoint import open_checkpoint
 from tenbin.errors import ConfigError, TenbinError
 from tests.vllm.conftest import settings
 
@@ -61,6 +62,24 @@ def test_faults_of_a_model_in_a_list_are_found_without_opening_it(
 
 def test_another_device_than_vllm_was_built_for(folder: Path) -> None:
     assert "this vLLM runs on" in refusal(replace(settings(folder), device="mps"))
+
+
+def test_a_worker_says_what_memory_and_which_executor(folder: Path) -> None:
+    """Inside a worker vLLM takes the worker's share and its GPUs, and asks Ray for nothing."""
+    worker = replace(settings(folder, tensor_parallel_size="2"), memory_share=0.5)
+    options = open_checkpoint(worker).options
+    assert options["gpu_memory_utilization"] == pytest.approx(0.45)
+    assert options["distributed_executor_backend"] == "mp"
+    single = open_checkpoint(replace(settings(folder), memory_share=0.5)).options
+    alone = open_checkpoint(settings(folder, tensor_parallel_size="2")).options
+    for found in (single, alone):
+        assert "distributed_executor_backend" not in found
+    assert "gpu_memory_utilization" not in alone
+
+
+def test_a_driver_without_the_workers_device(folder: Path) -> None:
+    elsewhere = replace(settings(folder), device="cuda", loads_elsewhere=True)
+    assert open_checkpoint(elsewhere).facts["device"] == "cuda"
 
 
 def test_no_model_there(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_twenty_workers_killed_at_random_moments(
 
     def kill() -> None:
         while len(killed) < _KILLS:
-            time.sleep(generator.uniform(0.0, 0.8))
+            time.sleep(generator.uniform(0.0, 0.3))
             alive = [process for process in _workers() if process.pid not in killed]
             if alive and counter.answers:
                 victim = generator.choice(alive)
@@ -128,7 +128,7 @@ def test_a_node_is_removed_in_the_middle(cluster: Any, tmp_path: Path, undisturb
             cluster,
             tmp_path,
             model="scripted",
-            model_args="delay=0.4",
+            model_args="delay=0.2",
             workers=6,
             listener=counter,
         )

@@ -13,7 +13,7 @@ from tenbin.cli import main
 
 
 def test_models_share_a_cluster(cluster: Any, tmp_path: Path) -> None:
-    names = [f"m{number}" for number in range(3)]
+    names = [f"m{number}" for number in range(2)]
     content = {
         "tasks": "jnli-1.3-*",
         "sample_data": True,
