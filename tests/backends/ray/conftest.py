@@ -21,9 +21,6 @@ os.environ.update(
     OMP_WAIT_POLICY="PASSIVE",
     # Ray puts workers behind everything else that a machine does, tests included.
     RAY_worker_niceness="0",
-    # A node that refuses five calls in a row is gone: seen in 5 seconds instead of 15. One that is
-    # only busy has as long as ever for each of them.
-    RAY_health_check_period_ms="500",
 )
 
 

@@ -128,7 +128,7 @@ def test_a_node_is_removed_in_the_middle(cluster: Any, tmp_path: Path, undisturb
             cluster,
             tmp_path,
             model="scripted",
-            model_args="delay=0.2",
+            model_args="delay=0.4",
             workers=6,
             listener=counter,
         )
