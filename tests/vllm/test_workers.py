@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,44 +55,56 @@ def named(words: str) -> list[psutil.Process]:
 
 
 class Killer(Silence):
-    """Kills an engine with the first answers and a worker a while later."""
+    """Kills the engine of the only worker once it has answered, then the worker that follows it."""
 
     def __init__(self) -> None:
-        self.killed: list[str] = []
+        self.killed: list[int] = []
         self.engines: list[psutil.Process] = []
 
     def advance(self, work: float) -> None:
-        if not self.killed:
-            self.killed.append("engine")
-            self._kill("VLLM::EngineCore")
-            threading.Thread(target=self._kill_worker, daemon=True).start()
-
-    def _kill_worker(self) -> None:
-        time.sleep(1.0)
-        self.killed.append("worker")
-        self._kill("ray::Worker")
-
-    def _kill(self, words: str) -> None:
+        (worker,) = named("ray::Worker") or (None,)
+        if worker is None or worker.pid in self.killed or len(self.killed) == 2:
+            return
         self.engines += named("VLLM::")
-        os.kill(named(words)[-1].pid, signal.SIGKILL)
+        if self.killed:
+            os.kill(worker.pid, signal.SIGKILL)
+        else:
+            os.kill(named("VLLM::EngineCore")[0].pid, signal.SIGKILL)
+        self.killed.append(worker.pid)
 
 
-def test_workers_answer_as_one_process_does_and_may_die(folder: Path, tmp_path: Path) -> None:
-    alone = evaluated(folder, tmp_path / "alone")
-    killer = Killer()
-    spread = evaluated(
-        folder, tmp_path / "spread", workers=2, num_cpus=1, shard_size=2, listener=killer
-    )
-    assert killer.killed == ["engine", "worker"]
-    assert spread.document["scale"]["workers"] == 2
-    assert spread.document["scale"]["deaths"] >= 1
-    assert spread.document["scale"]["requests_given_up"] == 0
-    assert spread.document["engine"]["name"] == "vllm"
-    assert spread.scores == alone.scores
-    for one, other in zip(spread.samples, alone.samples, strict=True):
+@pytest.fixture(scope="module")
+def alone(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tenbin.Run:
+    """What one process without Ray answers."""
+    return evaluated(folder, tmp_path_factory.mktemp("alone"))
+
+
+def same(found: tenbin.Run, alone: tenbin.Run) -> None:
+    assert found.document["engine"]["name"] == "vllm"
+    assert found.document["scale"]["requests_given_up"] == 0
+    assert found.scores == alone.scores
+    for one, other in zip(found.samples, alone.samples, strict=True):
         assert (one["document"], one["generated"]) == (other["document"], other["generated"])
         # vLLM batches what it has at the moment, so that the last bits are its own.
         assert one["logprobs"] == pytest.approx(other["logprobs"], abs=1e-4)
-    # Neither those that were ended nor those that were left behind.
-    _, alive = psutil.wait_procs([*killer.engines, *named("VLLM::")], timeout=30)
+
+
+def test_two_workers_answer_as_one_process_does(
+    folder: Path, tmp_path: Path, alone: tenbin.Run
+) -> None:
+    found = evaluated(folder, tmp_path, workers=2, num_cpus=1, shard_size=2)
+    assert found.document["scale"]["workers"] == 2
+    same(found, alone)
+    assert named("VLLM::") == []  # closed, not left to be killed
+
+
+def test_an_engine_and_a_worker_that_die_lose_nothing(
+    folder: Path, tmp_path: Path, alone: tenbin.Run
+) -> None:
+    killer = Killer()
+    found = evaluated(folder, tmp_path, workers=1, num_cpus=1, shard_size=2, listener=killer)
+    assert len(killer.killed) == 2
+    assert found.document["scale"]["deaths"] == 2
+    same(found, alone)
+    _, alive = psutil.wait_procs(killer.engines, timeout=30)
     assert [process.pid for process in alive] == []
