@@ -256,7 +256,7 @@ def setup_facts(**peers: Mapping[str, str]) -> dict[str, Any]:
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "libraries": versions(LIBRARIES),
         "peers": {name: dict(found) for name, found in peers.items()},
