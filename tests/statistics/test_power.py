@@ -31,6 +31,12 @@ def test_nothing_is_promised_without_an_interval() -> None:
     assert detectable(estimate(measured("mean", outcomes([1])))) is None
 
 
+def test_nothing_is_promised_of_four_documents() -> None:
+    assert detectable(estimate(measured("mean", outcomes([1, 0, 0, 1])))) is None
+    few = detectable(estimate(measured("mean", outcomes([1, 0, 0, 1, 0]))))
+    assert few is not None and few.unpaired > few.paired
+
+
 def test_differences_of_that_size_are_found_four_times_out_of_five() -> None:
     generator = np.random.default_rng(4)
     for count in (80, 500):

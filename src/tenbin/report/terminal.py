@@ -65,12 +65,14 @@ def _print_precision(document: Mapping[str, Any], console: Console) -> None:
         return
     half, id, metric, detail = max(known, key=lambda one: one[0])
     shown = detail["detectable"]
-    if half < _WIDE or shown["unpaired"] is None:
+    if half < _WIDE:
         return
     scale = 1 if detail["unit"] == "%" else 100
-    unpaired, paired = scale * shown["unpaired"], scale * shown["paired"]
+    unpaired, paired = (
+        None if value is None else scale * value for value in (shown["unpaired"], shown["paired"])
+    )
     text = f"precision: {id} {metric}, n {detail['n']:,}: ±{100 * half:.0f} points. "
-    if unpaired >= 100:
+    if unpaired is None or paired is None or unpaired >= 100:
         text += "Too few documents to find any difference reliably."
     else:
         text += (

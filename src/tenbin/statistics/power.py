@@ -13,6 +13,8 @@ POWER = 0.8
 CORRELATION = 0.5
 """Taken between two models on one document where only one of them is known; see
 docs/statistics.md."""
+FEWEST = 5
+"""Clusters: with fewer, the interval fills the whole scale, and its width says nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,12 @@ class Detectable:
 
 
 def detectable(found: Estimate) -> Detectable | None:
-    """What a run like this one could tell from another; None without an interval.
+    """What a run like this one could tell from another; None where nothing can be said.
 
     It rests on the interval's width rather than on the standard error, which is 0 where all
     documents are right.
     """
-    if found.low is None or found.high is None or found.clusters < 2:
+    if found.low is None or found.high is None or found.clusters < FEWEST:
         return None
     half = (found.high - found.low) / 2
     degrees = found.clusters - 1
