@@ -15,6 +15,8 @@ tenbin itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class TenbinError(Exception):
     """Something the user can mend; `hint` says how."""
@@ -57,3 +59,11 @@ class ModelLost(BackendError):
 
 class ResultError(TenbinError):
     """A stored run cannot be read or compared."""
+
+
+def guess_at(name: str, known: Iterable[str]) -> str:
+    """The beginning of a hint where a name is nearly a known one; nothing where it is not."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}? " if close else ""

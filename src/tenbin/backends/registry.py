@@ -6,7 +6,6 @@ without torch can still list tasks, read results and draw reports.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import cast
 
 from tenbin.backends.base import Backend, BackendSettings, Tokenizer, TokenReader
 from tenbin.backends.collector import resting_collector
-from tenbin.errors import BackendError, ConfigError
+from tenbin.errors import BackendError, ConfigError, guess_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +119,7 @@ def open_reader(settings: BackendSettings) -> TokenReader:
 def _find(model: str) -> Entry:
     entry = BACKENDS.get(model)
     if entry is None:
-        close = difflib.get_close_matches(model, BACKENDS, n=1)
-        guess = f"did you mean {close[0]!r}? " if close else ""
+        guess = guess_at(model, BACKENDS)
         raise ConfigError(
             f"unknown model backend {model!r}",
             f"{guess}known backends: {', '.join(sorted(BACKENDS))}",

@@ -6,14 +6,13 @@ torch nor transformers.
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from tenbin.backends.base import BackendSettings
-from tenbin.errors import BackendError, ConfigError
+from tenbin.errors import BackendError, ConfigError, guess_at
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 ENGINES = ("auto", "tree", "rows", "cache", "plain")
@@ -168,8 +167,7 @@ def read_arguments(settings: BackendSettings) -> HfArguments:
 
 def _coerced(name: str, value: object) -> Any:
     if name not in NAMES:
-        close = difflib.get_close_matches(name, NAMES, n=1)
-        guess = f"did you mean {close[0]!r}? " if close else ""
+        guess = guess_at(name, NAMES)
         raise ConfigError(
             f"unknown model argument {name!r}", f"{guess}hf knows: {', '.join(sorted(NAMES))}"
         )

@@ -6,14 +6,13 @@ the environment.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, guess_at
 
 When = Literal["auto", "never"]
 
@@ -176,8 +175,7 @@ def read_arguments(given: Mapping[str, Any], is_chat: bool) -> ServerArguments:
 
 def _coerced(name: str, value: object) -> Any:
     if name not in NAMES:
-        close = difflib.get_close_matches(name, NAMES, n=1)
-        guess = f"did you mean {close[0]!r}? " if close else ""
+        guess = guess_at(name, NAMES)
         raise ConfigError(
             f"unknown model argument {name!r}",
             f"{guess}openai and openai-chat know: {', '.join(sorted(NAMES))}",

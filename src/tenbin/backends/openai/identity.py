@@ -10,14 +10,13 @@ import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.dialect import Dialect, dialect_of
 from tenbin.backends.openai.secret import Secret
 from tenbin.backends.openai.verdict import judge_refusal, read_error
-from tenbin.errors import BackendError, ConfigError
+from tenbin.errors import BackendError, ConfigError, guess_at
 
 _TRIES = 3
 _SECONDS, _SECONDS_TO_CONNECT = 20.0, 10.0
@@ -140,8 +139,7 @@ def _chosen(arguments: ServerArguments, listed: list[Mapping[str, Any]], dialect
             "the server has several models, and none is named", f"add model=NAME; it has: {known}"
         )
     if dialect in ("vllm", "sglang") and arguments.model not in names:
-        close = get_close_matches(arguments.model, names, n=1)
-        guess = f"did you mean {close[0]!r}? " if close else ""
+        guess = guess_at(arguments.model, names)
         raise ConfigError(
             f"the server has no model {arguments.model!r}", f"{guess}it has: {', '.join(names[:8])}"
         )

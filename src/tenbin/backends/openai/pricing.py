@@ -6,13 +6,12 @@ Knows no tokens and adds nothing up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.identity import short_name
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, guess_at
 
 _NAMES = ("input", "output", "cached")
 
@@ -50,8 +49,7 @@ def _read_file(path: str, model: str) -> dict[str, Any]:
     # A model that is called by the path of its file stands there under the file's name too.
     model = next((name for name in (model, short_name(model)) if name in table), short_name(model))
     if model not in table:
-        close = get_close_matches(model, [str(name) for name in table], n=1)
-        guess = f"did you mean {close[0]!r}? " if close else ""
+        guess = guess_at(model, [str(name) for name in table])
         known = ", ".join(str(name) for name in list(table)[:8])
         raise ConfigError(f"prices={path}: no prices of {model!r}", f"{guess}it has: {known}")
     return _checked(path, model, table[model])

@@ -40,7 +40,7 @@ export function choicesView(sample, language, reveal) {
         "table",
         { class: "choices" },
         make("caption", { class: "off-screen" }, say("choices")),
-        make("thead", {}, make("tr", {}, [["", ""], [say("choice"), ""], [say("share"), ""], ["", "number"], [say("log_likelihood"), "number"], [say("tokens"), "number"]].map(([label, cls], at) => make(label ? "th" : "td", { class: cls, scope: label ? "col" : null, colspan: at === 2 ? null : null }, label)))),
+        make("thead", {}, make("tr", {}, [["", ""], [say("choice"), ""], [say("share"), ""], ["", "number"], [say("log_likelihood"), "number"], [say("tokens"), "number"]].map(([label, cls]) => make(label ? "th" : "td", { class: cls, scope: label ? "col" : null }, label)))),
         make("tbody", {}, rows),
       ),
     ),
