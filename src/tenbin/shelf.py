@@ -1,0 +1,79 @@
+"""Records on disk, in the order in which they were put there.
+
+A run may have millions of documents, prompts and answers: none of them needs to be in memory except
+while it is worked on. Knows nothing of what a record is. Files have no name and are gone with the
+process, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+_IN_MEMORY = 1 << 20
+"""Bytes up to which a shelf needs no file: most data sets are small, and files are few."""
+
+
+class Shelf(Sequence[T], Generic[T]):
+    """A sequence that only grows. For one thread."""
+
+    def __init__(self, records: Iterable[T] = ()) -> None:
+        """Put these records on a new shelf."""
+        # Closed with the shelf: whoever holds records holds the shelf.
+        self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115
+            max_size=_IN_MEMORY, dir=scratch_folder()
+        )
+        self._ends = array("Q", [0])
+        for record in records:
+            self.append(record)
+
+    def append(self, record: T) -> None:
+        """Put one more record behind the others."""
+        written = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
+        self._file.seek(self._ends[-1])
+        self._file.write(written)
+        self._ends.append(self._ends[-1] + len(written))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[T]: ...
+
+    def __getitem__(self, at: int | slice) -> T | list[T]:
+        """One record, made anew each time, or a list of them."""
+        if isinstance(at, slice):
+            return [self._read(one) for one in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            raise IndexError(at)
+        return self._read(at % len(self))
+
+    def __iter__(self) -> Iterator[T]:
+        return self.between(0, len(self))
+
+    def between(self, start: int, stop: int) -> Iterator[T]:
+        """The records from one position up to another, one at a time."""
+        return (self._read(at) for at in range(start, stop))
+
+    def _read(self, at: int) -> T:
+        self._file.seek(self._ends[at])
+        record: T = pickle.loads(self._file.read(self._ends[at + 1] - self._ends[at]))
+        return record
+
+
+def scratch_folder() -> str:
+    """Where large files that nobody keeps belong: `/tmp` is often memory, `/var/tmp` is not."""
+    lasting = Path("/var/tmp")
+    if "TMPDIR" not in os.environ and lasting.is_dir() and os.access(lasting, os.W_OK):
+        return str(lasting)
+    return tempfile.gettempdir()
