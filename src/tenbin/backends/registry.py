@@ -18,54 +18,57 @@ from tenbin.errors import BackendError, ConfigError, guess_at
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a backend is found."""
+    """What one backend has. Functions of BackendSettings are written `module:function`."""
 
-    module: str
-    function: str
-    """Takes BackendSettings, gives a Backend."""
+    backend: str
+    """Gives a Backend."""
+    check: str | None = None
+    """Looks at settings alone: no weights, no tokenizer, no network."""
+    reader: str | None = None
+    """Gives a TokenReader, the tokenizer without the model; None where there is none to show."""
     extra: str = ""
     """The optional dependencies it needs."""
+    on_gpus: bool = False
+    """Whether it loads the model onto devices of the machine it runs on."""
+    aliases: tuple[str, ...] = ()
+    """What else it is called."""
 
 
-_HF = Entry("tenbin.backends.hf.backend", "open_hf", "hf")
-_HF_TOKENIZER = Entry("tenbin.backends.hf.checkpoint", "open_tokenizer", "hf")
-
-BACKENDS = {
-    "hf": _HF,
-    "hf-causal": _HF,
-    "hf-auto": _HF,
-    "scripted": Entry("tenbin.backends.scripted", "open_scripted"),
-    "openai": Entry("tenbin.backends.openai.backend", "open_completions", "hf"),
-    "openai-chat": Entry("tenbin.backends.openai.backend", "open_chat", "hf"),
-    "vllm": Entry("tenbin.backends.vllm.backend", "open_vllm", "vllm"),
+_ENTRIES = {
+    "hf": Entry(
+        "tenbin.backends.hf.backend:open_hf",
+        check="tenbin.backends.hf.location:check_place",
+        reader="tenbin.backends.hf.inspection:open_reader",
+        extra="hf",
+        on_gpus=True,
+        aliases=("hf-causal", "hf-auto"),  # lm-eval's older names
+    ),
+    "scripted": Entry(
+        "tenbin.backends.scripted:open_scripted",
+        check="tenbin.backends.scripted:open_scripted",
+        reader="tenbin.backends.scripted_reader:open_reader",
+    ),
+    "openai": Entry(
+        "tenbin.backends.openai.backend:open_completions",
+        check="tenbin.backends.openai.checking:check_completions",
+        reader="tenbin.backends.openai.reader:open_reader",
+        extra="hf",
+    ),
+    "openai-chat": Entry(
+        "tenbin.backends.openai.backend:open_chat",
+        check="tenbin.backends.openai.checking:check_chat",
+        extra="hf",
+    ),
+    "vllm": Entry(
+        "tenbin.backends.vllm.backend:open_vllm",
+        check="tenbin.backends.vllm.checking:check_model",
+        reader="tenbin.backends.vllm.checkpoint:open_reader",
+        extra="vllm",
+        on_gpus=True,
+    ),
 }
-"""`hf-causal` and `hf-auto` are lm-eval's older names of `hf`."""
-_RAY = Entry("tenbin.backends.ray.backend", "open_ray", "ray")
-"""Around any of these, where the settings ask for workers."""
-
-_HF_READER = Entry("tenbin.backends.hf.inspection", "open_reader", "hf")
-READERS = {
-    "hf": _HF_READER,
-    "hf-causal": _HF_READER,
-    "hf-auto": _HF_READER,
-    "scripted": Entry("tenbin.backends.scripted_reader", "open_reader"),
-    "vllm": Entry("tenbin.backends.vllm.checkpoint", "open_reader", "vllm"),
-    "openai": Entry("tenbin.backends.openai.reader", "open_reader", "hf"),
-}
-"""Backends whose tokenizer can be looked at without the model."""
-
-
-_HF_CHECK = Entry("tenbin.backends.hf.location", "check_place", "hf")
-_CHECKS = {
-    "hf": _HF_CHECK,
-    "hf-causal": _HF_CHECK,
-    "hf-auto": _HF_CHECK,
-    "scripted": Entry("tenbin.backends.scripted", "open_scripted"),
-    "openai": Entry("tenbin.backends.openai.checking", "check_completions", "hf"),
-    "openai-chat": Entry("tenbin.backends.openai.checking", "check_chat", "hf"),
-    "vllm": Entry("tenbin.backends.vllm.checking", "check_model", "vllm"),
-}
-"""Functions that look at settings alone: no weights, no tokenizer, no network."""
+BACKENDS = {name: entry for first, entry in _ENTRIES.items() for name in (first, *entry.aliases)}
+"""By every name that `--model` takes."""
 
 
 def open_backend(settings: BackendSettings) -> Backend:
@@ -81,8 +84,13 @@ def open_backend(settings: BackendSettings) -> Backend:
         ConfigError: The name or an argument is unknown.
         BackendError: The model is not there, or a library it needs is missing.
     """
-    entry = _find(settings.model)
-    return cast(Backend, _open(entry if settings.workers is None else _RAY, settings))
+    entry = find_backend(settings.model)
+    if settings.workers is not None:
+        # Around any of them.
+        opened = _call("tenbin.backends.ray.backend:open_ray", settings, "--workers", "ray")
+    else:
+        opened = _call_of(entry, entry.backend, settings)
+    return cast(Backend, opened)
 
 
 def check_arguments(settings: BackendSettings) -> None:
@@ -92,9 +100,9 @@ def check_arguments(settings: BackendSettings) -> None:
         ConfigError: The name or an argument is unknown, or a key is not in the environment.
         BackendError: A folder that is named is not there, or a library is missing.
     """
-    _find(settings.model)
-    if (entry := _CHECKS.get(settings.model)) is not None:
-        _open(entry, settings)
+    entry = find_backend(settings.model)
+    if entry.check is not None:
+        _call_of(entry, entry.check, settings)
 
 
 def open_reader(settings: BackendSettings) -> TokenReader:
@@ -104,19 +112,23 @@ def open_reader(settings: BackendSettings) -> TokenReader:
         ConfigError: The name or an argument is unknown.
         BackendError: The backend shows no tokenizer, or the tokenizer is not there.
     """
-    _find(settings.model)
-    entry = READERS.get(settings.model)
-    if entry is None:
+    entry = find_backend(settings.model)
+    if entry.reader is None:
         raise BackendError(
             f"the {settings.model} backend shows no tokenizer, and without one there is nothing to"
             " look at",
             "name the tokenizer of the model behind it: --model hf --model_args"
             " pretrained=FOLDER_OR_HUB_ID",
         )
-    return cast(TokenReader, _open(entry, settings))
+    return cast(TokenReader, _call_of(entry, entry.reader, settings))
 
 
-def _find(model: str) -> Entry:
+def find_backend(model: str) -> Entry:
+    """What the backend of this name has.
+
+    Raises:
+        ConfigError: There is none.
+    """
     entry = BACKENDS.get(model)
     if entry is None:
         guess = guess_at(model, BACKENDS)
@@ -134,20 +146,25 @@ def open_tokenizer(settings: BackendSettings) -> Tokenizer:
         ConfigError: An argument is unknown.
         BackendError: The tokenizer is not there, or a library it needs is missing.
     """
-    return cast(Tokenizer, _open(_HF_TOKENIZER, settings))
+    function = "tenbin.backends.hf.checkpoint:open_tokenizer"
+    return cast(Tokenizer, _call_of(BACKENDS["hf"], function, settings))
 
 
-def _open(entry: Entry, settings: BackendSettings) -> object:
+def _call_of(entry: Entry, function: str, settings: BackendSettings) -> object:
+    return _call(function, settings, f"the {settings.model} backend", entry.extra)
+
+
+def _call(function: str, settings: BackendSettings, what: str, extra: str) -> object:
+    """Call `module:function`; where a library is missing, say what needs it and how to get it."""
+    module, _, name = function.partition(":")
     try:
         with resting_collector():
-            function = getattr(importlib.import_module(entry.module), entry.function)
-            return cast(Callable[[BackendSettings], object], function)(settings)
+            found = getattr(importlib.import_module(module), name)
+            return cast(Callable[[BackendSettings], object], found)(settings)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if not entry.extra or missing == "tenbin":
+        if not extra or missing == "tenbin":
             raise
-        what = "--workers" if entry is _RAY else f"the {settings.model} backend"
         raise BackendError(
-            f"{what} needs {missing}, which is not installed",
-            f"pip install 'tenbin[{entry.extra}]'",
+            f"{what} needs {missing}, which is not installed", f"pip install 'tenbin[{extra}]'"
         ) from error

@@ -1,6 +1,6 @@
 """What a worker takes, and how many workers there is room for.
 
-Knows which backends run on GPUs and what their arguments say about them.
+Knows what arguments of backends say about GPUs.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import os
 from collections.abc import Mapping
 
 from tenbin.backends.base import BackendSettings, Workers
+from tenbin.backends.registry import find_backend
 from tenbin.errors import ConfigError
 
-_ON_GPUS = ("hf", "hf-causal", "hf-auto", "vllm")
 _PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 """vLLM's own sizes: a worker holds all GPUs of one engine."""
 
@@ -51,7 +51,7 @@ def each_worker(
 def device_for(settings: BackendSettings, each: Mapping[str, float]) -> str | None:
     """The device a worker uses: said by what it takes, the same on every node."""
     named = settings.model_args.get("device", settings.device)
-    if named not in (None, "auto") or settings.model not in _ON_GPUS:
+    if named not in (None, "auto") or not find_backend(settings.model).on_gpus:
         return settings.device
     return "cuda" if each["GPU"] > 0 else "cpu"
 
@@ -93,7 +93,7 @@ def room_for(settings: BackendSettings, there: Mapping[str, float]) -> int:
 
 def _wants_gpu(settings: BackendSettings, there: Mapping[str, float]) -> bool:
     device = str(settings.model_args.get("device", settings.device or ""))
-    if settings.model not in _ON_GPUS or device in ("cpu", "mps"):
+    if not find_backend(settings.model).on_gpus or device in ("cpu", "mps"):
         return False
     return device.startswith("cuda") or there.get("GPU", 0) > 0
 
