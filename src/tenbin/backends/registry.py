@@ -25,7 +25,7 @@ class Entry:
     check: str | None = None
     """Looks at settings alone: no weights, no tokenizer, no network."""
     reader: str | None = None
-    """Gives a TokenReader, the tokenizer without the model; None where there is none to show."""
+    """Gives a TokenReader, the tokenizer without the model, or says why there is none to show."""
     extra: str = ""
     """The optional dependencies it needs."""
     on_gpus: bool = False
@@ -57,6 +57,7 @@ _ENTRIES = {
     "openai-chat": Entry(
         "tenbin.backends.openai.backend:open_chat",
         check="tenbin.backends.openai.checking:check_chat",
+        reader="tenbin.backends.openai.reader:refuse_chat",
         extra="hf",
     ),
     "vllm": Entry(

@@ -11,6 +11,7 @@ from tests.backends.openai.misbehaving import Answer, chat, completion, misbehav
 import tenbin
 from tenbin.backends.base import BackendSettings, chat_format_of
 from tenbin.backends.registry import open_reader
+from tenbin.cli import main
 from tenbin.errors import BackendError, ConfigError
 
 TURNS = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "The answer?"}]
@@ -53,11 +54,26 @@ def test_what_needs_a_tokenizer_says_so() -> None:
 
 
 def test_doctor_reads_the_named_tokenizer(llama_folder: Path) -> None:
-    address = "http://127.0.0.1:9/v1"
-    with pytest.raises(BackendError, match="shows no tokenizer"):
-        open_reader(BackendSettings("openai", {"base_url": address}))
-    settings = BackendSettings("openai", {"base_url": address, "tokenizer": str(llama_folder)})
-    assert open_reader(settings).vocabulary.size > 300
+    named = {"tokenizer": str(llama_folder)}
+    address = {"base_url": "http://127.0.0.1:9/v1"}
+    for given in (named, address | named):
+        assert open_reader(BackendSettings("openai", given)).vocabulary.size > 300
+    for nothing in ({}, address):
+        with pytest.raises(BackendError, match="a server shows no tokenizer") as raised:
+            open_reader(BackendSettings("openai", nothing))
+        assert "--model_args tokenizer=PATH" in raised.value.hint
+    with pytest.raises(ConfigError, match="unknown model argument 'tokeniser'"):
+        open_reader(BackendSettings("openai", {"tokeniser": str(llama_folder)}))
+
+
+def test_doctor_says_why_it_cannot_look_at_chats(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--tasks", "jnli", "--sample_data", "--model", "openai-chat"]
+    address = ["--model_args", "base_url=http://127.0.0.1:9/v1,tokenizer=somewhere"]
+    for rest in ([], address):
+        assert main(["doctor", *given, *rest]) == 1
+        said = " ".join(capsys.readouterr().err.split())
+        assert "openai-chat: the server puts the messages into the model's chat format" in said
+        assert "--model hf --model_args pretrained=PATH --apply_chat_template" in said
 
 
 def test_variables_are_checked_and_measured_by_the_named_tokenizer(
