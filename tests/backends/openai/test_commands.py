@@ -32,6 +32,12 @@ def test_a_sweep_says_what_it_took(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "named by letter" in shown
     assert main(["sweep", place]) == 0
     assert "usage: 28 tokens read" in capsys.readouterr().out
+    model = tenbin.load_run(place).document["model"]
+    # Whether first tokens are shown was asked by one call more.
+    assert model["probe_usage"] == {
+        "prompt_tokens": 7, "completion_tokens": 3, "cached_tokens": 0, "calls": 1,
+    }  # fmt: skip
+    assert model["traffic"]["calls"] == len(server.calls) == 5
 
 
 def test_choosing_a_template_is_part_of_the_cost() -> None:
@@ -49,6 +55,7 @@ def test_choosing_a_template_is_part_of_the_cost() -> None:
         usage = run.document["usage"]
         assert usage["calls"] == usage["answers"] == len(server.calls) > 6
         assert usage["prompt_tokens"] == 7 * len(server.calls)
+        assert "probe_usage" not in run.document["model"]  # with logprobs=never there is no probe
 
 
 def test_a_run_that_never_began_leaves_no_folder(

@@ -57,6 +57,8 @@ def test_tokens_give_the_numbers_of_the_engine(
     assert isinstance(found["a"], Scores)
     assert found["a"].usage is not None
     assert found["a"].usage.calls == 3
+    # A way that turns out not to be there is paid for too: the Weigher ignores `echo` then.
+    assert backend.describe()["probe_usage"]["calls"] == (3 if way == "echo" else 6)
 
 
 @pytest.mark.parametrize("models", [None, VLLM], ids=["echo", "prompt_logprobs"])

@@ -144,5 +144,12 @@ def test_a_description_is_put_together_from_those_who_know() -> None:
     assert differing == []
     counted, differing = merged([{"engine": {"cached_tokens": n}} for n in (3, 4)])
     assert counted == {"engine": {"cached_tokens": 7}} and differing == []
+    traffic = [{"calls": n, "reasons": {"HTTP 429": n} if n > 3 else {}} for n in (3, 4, 5)]
+    probes = [{"probe_usage": {"calls": 1}}, {}, {"probe_usage": {"calls": 2}}]
+    joined = [{"traffic": one, **probe} for one, probe in zip(traffic, probes, strict=True)]
+    assert merged(joined) == (
+        {"traffic": {"calls": 12, "reasons": {"HTTP 429": 9}}, "probe_usage": {"calls": 3}},
+        [],
+    )
     _, differing = merged([scored, {"engine": {"mode": "plain"}}])
     assert differing == ["engine.mode: 'tree', elsewhere 'plain'"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenbin.backends.base import Backend, BackendSettings, ChatFormat, Encoding, Tokenizer
 from tenbin.backends.openai.arguments import read_arguments, written_arguments
@@ -28,11 +28,12 @@ from tenbin.backends.openai.secret import read_secret
 from tenbin.backends.openai.session import Encode, Server, Session, open_session
 from tenbin.backends.openai.thoughts import holds_budgets, write_thoughtfully
 from tenbin.backends.openai.transport import Traffic
-from tenbin.records import Failure, Generate, Request, Response, Roll, Score
+from tenbin.records import Failure, Generate, Request, Response, Roll, Score, Usage
 
 if TYPE_CHECKING:
     from tenbin.backends.hf.tokenizer import HfTokenizer
 
+Found = TypeVar("Found")
 VERSION = "1"
 """Raise it when answers change for the same server and request."""
 
@@ -66,6 +67,7 @@ class ServerBackend:
         self._traffic = Traffic()
         self._scales: Scales | None = None
         self._letters: Letters | None = None
+        self._probe_usage: Usage | None = None
         self.fingerprint = fingerprint_of(self._depends_on())
 
     @property
@@ -116,14 +118,21 @@ class ServerBackend:
         """Find out how the server weighs texts or names choices, before any document is asked."""
         if not self.shows_likelihoods:
             if self._letters is None:
-                (self._letters,) = self._pumped([()], lambda session, _: find_letters(session))
+                self._letters = self._probe(find_letters)
         elif self._scales is None:
             tokenizer = server_tokenizer(self._tokenizer)
+            self._scales = self._probe(
+                lambda session: find_scales(session, tokenizer, self._encoding)
+            )
 
-            async def find(session: Session, encoding: Encoding) -> Scales:
-                return await find_scales(session, tokenizer, encoding)
+    def _probe(self, find: Callable[[Session], Awaitable[Found]]) -> Found:
+        """Find something out by calls that answer no request, and keep what they took."""
 
-            (self._scales,) = self._pumped([self._encoding], find)
+        async def counting(session: Session, _: object) -> tuple[Found, Usage]:
+            return await find(session), session.counted
+
+        ((found, self._probe_usage),) = self._pumped([None], counting)
+        return found
 
     def waits(self, seconds: float) -> None:
         """Begin with another wait between tries than half a second."""
@@ -201,6 +210,8 @@ class ServerBackend:
             "prices": self._prices,
             "traffic": asdict(self._traffic),
         }
+        if self._probe_usage is not None and self._probe_usage.calls:
+            described["probe_usage"] = asdict(self._probe_usage)
         if self._letters is not None:
             own = self._server.arguments.instruction
             described["instruction"] = {"given": own} if own else all_wordings()

@@ -11,6 +11,8 @@ from typing import Any
 from tenbin.backends.openai.transport import Reply
 from tenbin.records import Usage
 
+NOTHING = Usage(0, 0, 0, calls=0)
+
 
 def usage_of(reply: Reply) -> Usage | None:
     """What one answer took; None where the server does not say."""
@@ -33,14 +35,23 @@ def thinking_tokens_of(reply: Reply) -> int | None:
 
 def joined(parts: Iterable[Usage | None]) -> Usage | None:
     """What several calls took together; None where one of them was not counted."""
-    known = list(parts)
-    if not known or any(part is None for part in known):
-        return None
+    total = None
+    for part in parts:
+        if part is None:
+            return None
+        total = part if total is None else added(total, part)
+    return total
+
+
+def added(total: Usage, part: Usage | None) -> Usage:
+    """A total with one call more; what was not counted adds nothing."""
+    if part is None:
+        return total
     return Usage(
-        sum(part.prompt_tokens for part in known if part),
-        sum(part.completion_tokens for part in known if part),
-        sum(part.cached_tokens for part in known if part),
-        sum(part.calls for part in known if part),
+        total.prompt_tokens + part.prompt_tokens,
+        total.completion_tokens + part.completion_tokens,
+        total.cached_tokens + part.cached_tokens,
+        total.calls + part.calls,
     )
 
 

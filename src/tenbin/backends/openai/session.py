@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.connections import open_connections
+from tenbin.backends.openai.counting import NOTHING, added, usage_of
 from tenbin.backends.openai.dialect import Dialect
 from tenbin.backends.openai.limit import AdaptiveLimit
 from tenbin.backends.openai.patience import Patience
 from tenbin.backends.openai.secret import Secret
 from tenbin.backends.openai.transport import Reply, Traffic, Transport
 from tenbin.errors import BackendError
-from tenbin.records import Failure, Response
+from tenbin.records import Failure, Response, Usage
 
 Encode = Callable[[str], Sequence[int]]
 _COUNTED = frozenset({"server", "timeout", "connection", "malformed", "refused", "not_shown"})
@@ -50,11 +51,16 @@ class Session:
     encode: Encode | None = None
     """A text's tokens, without special ones around it; None where no tokenizer is known."""
     failed_in_a_row: int = 0
+    counted: Usage = NOTHING
+    """What the server counted for all its answers so far."""
 
     async def ask(self, body: dict[str, object]) -> Reply | Failure:
         """One call for text: completions, or a chat."""
         path = "/chat/completions" if self.server.is_chat else "/completions"
-        return await self.transport.post(path, {"model": self.server.model, **body})
+        reply = await self.transport.post(path, {"model": self.server.model, **body})
+        if isinstance(reply, Reply):
+            self.counted = added(self.counted, usage_of(reply))
+        return reply
 
     def note(self, response: Response) -> None:
         """Stop a run whose documents all fail, instead of failing them one by one.

@@ -13,6 +13,8 @@ _NOT_RUN = "not run"
 _PROBES = ("probe", "generation_probe")
 _COUNTS = ("prompt_tokens", "cached_tokens", "asked_again")
 """What each worker counted for itself."""
+_ACCOUNTS = ("traffic", "probe_usage")
+"""Entries that hold nothing but such counts."""
 
 
 def merged(descriptions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
@@ -29,6 +31,9 @@ def merged(descriptions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], l
     names = list(dict.fromkeys(name for one in descriptions for name in one))
     for name in names:
         values = [one[name] for one in descriptions if name in one]
+        if name in _ACCOUNTS:
+            whole[name] = _summed(values)
+            continue
         if all(isinstance(value, Mapping) for value in values):
             whole[name], inner = merged(values)
             differing += [f"{name}.{line}" for line in inner]
@@ -46,3 +51,13 @@ def merged(descriptions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], l
         if others:
             differing.append(f"{name}: {known[0]!r}, elsewhere {others[0]!r}")
     return whole, differing
+
+
+def _summed(accounts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts of many workers as one account."""
+    total: dict[str, Any] = {}
+    for name in dict.fromkeys(name for account in accounts for name in account):
+        values = [account[name] for account in accounts if name in account]
+        is_account = isinstance(values[0], Mapping)
+        total[name] = _summed(values) if is_account else sum(values)
+    return total
