@@ -12,6 +12,7 @@ import pytest
 
 from tenbin.backends.vllm.console import cause_of, children_write_to
 from tenbin.backends.vllm.guarding import Guard
+from tenbin.backends.vllm.log import Log
 
 LOG = """\
 (EngineCore pid=7) ERROR 01-02 03:04:05 [core.py:9] EngineCore failed to start.
@@ -49,6 +50,54 @@ def test_children_write_into_the_log_and_this_process_does_not(
     assert log.read_text() == "child\nwrong\n"
     shown = capfd.readouterr().out
     assert "later" in shown and "child" not in shown
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go, in this process and in those that it starts."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def left_by_a_killed_process(word: str = "") -> Path:
+    """The log of a process that could not remove it."""
+    code = (
+        "import os\n"
+        "from tenbin.backends.vllm.log import Log\n"
+        f"log = Log(){word}\n"
+        "print(getattr(log, 'path', log), flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == -9, done.stderr
+    return Path(done.stdout.strip())
+
+
+def test_logs_of_killed_processes_are_removed_and_those_in_use_are_not(place: Path) -> None:
+    used, left = Log(), left_by_a_killed_process()
+    kept = left_by_a_killed_process(".keep()")
+    other = place / "tenbin-vllm-elsewhere.log"
+    other.symlink_to(place / "absent")
+    # Each start removes what those before it left.
+    assert used.path.exists() and kept.exists() and not left.exists()
+    last = left_by_a_killed_process()
+    assert last.exists()
+    new = Log()
+    assert set(place.iterdir()) == {used.path, kept, other, new.path}
+    used.close()
+    new.close()
+    assert set(place.iterdir()) == {kept, other}
+
+
+def test_a_log_is_kept_once_and_not_removed_by_its_end(place: Path) -> None:
+    log = Log()
+    log.path.write_text(LOG)
+    first = log.keep()
+    assert log.keep() == first == log.path and first.read_text() == LOG
+    log.close()
+    Log().close()
+    assert list(place.iterdir()) == [first]
 
 
 def is_there(pid: int) -> bool:

@@ -7,12 +7,15 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tenbin.backends.registry import open_backend
+from tenbin.backends.vllm.log import remove_leftovers
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Text
 from tests.vllm.conftest import settings
@@ -48,8 +51,27 @@ def _lives(pid: int) -> bool:
         return False
 
 
-def test_an_engine_without_memory_says_so(folder: Path) -> None:
+@pytest.fixture
+def started() -> Iterator[Callable[[], set[int]]]:
+    """Processes that a test has started; none of them may outlive it."""
     before = children(os.getpid())
+
+    def found() -> set[int]:
+        return children(os.getpid()) - before
+
+    yield found
+    wait_until_gone(found())
+
+
+def remove_log(error: BackendError) -> None:
+    """Of an engine that failed the log is kept, and the error says where."""
+    named = re.search(r"log: (\S+\.log)", error.hint)
+    assert named is not None
+    Path(named[1]).unlink()
+
+
+@pytest.mark.usefixtures("started")
+def test_an_engine_without_memory_says_so(folder: Path) -> None:
     opened = open_backend(settings(folder, kv_cache_memory_bytes=1024))
     with pytest.raises(BackendError) as caught:
         list(opened.run([Generate("k", "a", (), 3)]))
@@ -57,14 +79,12 @@ def test_an_engine_without_memory_says_so(folder: Path) -> None:
     assert "vLLM does not start" in caught.value.message
     assert "No available memory for the cache blocks" in caught.value.message
     assert "max_model_len" in caught.value.hint
-    wait_until_gone(children(os.getpid()) - before)
-    log = re.search(r"log: (\S+\.log)", caught.value.hint)
-    assert log is not None
-    Path(log[1]).unlink()
+    remove_log(caught.value)
 
 
-def test_an_engine_that_dies_is_an_error_and_answers_so_far_are_kept(folder: Path) -> None:
-    before = children(os.getpid())
+def test_an_engine_that_dies_is_an_error_and_answers_so_far_are_kept(
+    folder: Path, started: Callable[[], set[int]]
+) -> None:
     opened = open_backend(settings(folder))
     asked = [Generate(f"g{n}", f"{n} b", (), 2 + 4 * n) for n in range(40)]
     got: dict[str, object] = {}
@@ -72,30 +92,36 @@ def test_an_engine_that_dies_is_an_error_and_answers_so_far_are_kept(folder: Pat
         for key, response in opened.run(asked):
             got[key] = response
             if len(got) == 3:
-                for pid in children(os.getpid()) - before:
+                for pid in started():
                     os.kill(pid, signal.SIGKILL)
     assert "vLLM's engine ended" in caught.value.message
     assert len(got) >= 3 and all(isinstance(response, Text) for response in got.values())
     opened.close()
-    wait_until_gone(children(os.getpid()) - before)
-    log = re.search(r"log: (\S+\.log)", caught.value.hint)
-    assert log is not None
-    Path(log[1]).unlink()
+    remove_log(caught.value)
 
 
-def test_closing_ends_every_process(folder: Path) -> None:
-    before = children(os.getpid())
+def test_closing_ends_every_process(folder: Path, started: Callable[[], set[int]]) -> None:
     opened = open_backend(settings(folder))
     ((_, text),) = opened.run([Generate("k", "a", (), 3)])
     assert isinstance(text, Text)
-    started = children(os.getpid()) - before
-    assert started
+    running = started()
+    assert running
     opened.close()
-    wait_until_gone(started)
+    wait_until_gone(running)
 
 
-def test_a_killed_process_leaves_no_engine_behind(folder: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder with a short name: vLLM's sockets, of at most 107 characters, go there too."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def test_a_killed_process_leaves_no_engine_behind(
+    folder: Path, tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SIGKILL gives a process no time to end anything."""
+    monkeypatch.setenv("TMPDIR", str(place))
     code = (
         "from tests.vllm.conftest import settings\n"
         "from tenbin.backends.registry import open_backend\n"
@@ -124,3 +150,7 @@ def test_a_killed_process_leaves_no_engine_behind(folder: Path, tmp_path: Path) 
         process.kill()
         process.wait()
     wait_until_gone(engines)
+    (log,) = place.glob("tenbin-vllm-*.log")
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    remove_leftovers()  # as the next start does
+    assert not log.exists()

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tenbin.backends.vllm.console import cause_of, children_write_to
 from tenbin.backends.vllm.guarding import Guard
+from tenbin.backends.vllm.log import Log
 from tenbin.errors import BackendError, ModelLost
 from tenbin.records import Failure
 
@@ -47,12 +46,11 @@ class Asked:
 class Engine:
     """A running vLLM engine."""
 
-    def __init__(self, inner: Any, log: Path) -> None:
+    def __init__(self, inner: Any, log: Log) -> None:
         """Take an engine over; `start_engine` is the usual way in."""
         self._inner = inner
         self._guard = Guard(_processes(inner.engine_core))
         self._log = log
-        self._failed = False
         self._names = map(str, itertools.count())
         self._flying: dict[str, Asked] = {}
         self._most = _FLYING * int(inner.vllm_config.scheduler_config.max_num_seqs)
@@ -111,8 +109,7 @@ class Engine:
             # Any kind: of an engine that has died already there is nothing left to end.
             inner.engine_core.shutdown()
         self._guard.dismiss()
-        if not self._failed:
-            self._log.unlink(missing_ok=True)
+        self._log.close()
 
     def _send(self, asked: Asked) -> Failure | None:
         asked.name = next(self._names)
@@ -140,8 +137,7 @@ class Engine:
             raise self._ended(error) from error
 
     def _ended(self, error: Exception) -> ModelLost:
-        self._failed = True
-        cause = cause_of(error, self._log)
+        cause = cause_of(error, self._log.path)
         return ModelLost(f"vLLM's engine ended: {cause}", _remedy(cause, self._log))
 
 
@@ -153,18 +149,18 @@ def start_engine(options: Mapping[str, Any], notify: Callable[[str], None] | Non
     """
     from vllm import EngineArgs, LLMEngine
 
-    handle, name = tempfile.mkstemp(prefix="tenbin-vllm-", suffix=".log")
-    os.close(handle)
-    log = Path(name)
+    log = Log()
     if notify is not None:
-        notify(f"starting vLLM, which can take minutes; it writes to {log}")
+        notify(f"starting vLLM, which can take minutes; it writes to {log.path}")
     try:
-        with _one_more_token(), children_write_to(log):
+        with _one_more_token(), children_write_to(log.path):
             inner = LLMEngine.from_engine_args(EngineArgs(**options))
     except Exception as error:
         # Any kind: vLLM, torch and the libraries below each have their own.
-        cause = cause_of(error, log)
-        raise BackendError(f"vLLM does not start: {cause}", _remedy(cause, log)) from error
+        cause = cause_of(error, log.path)
+        hint = _remedy(cause, log)
+        log.close()
+        raise BackendError(f"vLLM does not start: {cause}", hint) from error
     _watch(inner.engine_core)
     return Engine(inner, log)
 
@@ -215,13 +211,13 @@ def _checked(output: Any) -> Any:
     return output
 
 
-def _remedy(cause: str, log: Path) -> str:
+def _remedy(cause: str, log: Log) -> str:
     words = cause.lower()
     if "memory" in words or "kv cache" in words:
         return (
             "lower max_model_len, max_num_seqs or max_num_batched_tokens, change"
-            f" gpu_memory_utilization, or give more GPUs with tensor_parallel_size; log: {log}"
+            f" gpu_memory_utilization, or give more GPUs with tensor_parallel_size; log: {log.keep()}"
         )
     if "trust_remote_code" in words:
         return "the model brings its own code: read it, then add trust_remote_code=True"
-    return f"answers so far are kept and the same command goes on; log: {log}"
+    return f"answers so far are kept and the same command goes on; log: {log.keep()}"
