@@ -213,11 +213,12 @@ def _checked(output: Any) -> Any:
 
 def _remedy(cause: str, log: Log) -> str:
     words = cause.lower()
+    if "trust_remote_code" in words:
+        return "the model brings its own code: read it, then add trust_remote_code=True"
+    kept = f"log: {log.keep()}"
     if "memory" in words or "kv cache" in words:
         return (
             "lower max_model_len, max_num_seqs or max_num_batched_tokens, change"
-            f" gpu_memory_utilization, or give more GPUs with tensor_parallel_size; log: {log.keep()}"
+            f" gpu_memory_utilization, or give more GPUs with tensor_parallel_size; {kept}"
         )
-    if "trust_remote_code" in words:
-        return "the model brings its own code: read it, then add trust_remote_code=True"
-    return f"answers so far are kept and the same command goes on; log: {log.keep()}"
+    return f"answers so far are kept and the same command goes on; {kept}"
