@@ -55,12 +55,12 @@ def test_only_the_answer_is_judged() -> None:
     for sample in run.samples:
         assert sample["generated"] == texts[sample["prompt"]].removeprefix(THOUGHT)
         assert sample["thinking"] == "perhaps {'answer': 'A'}\n\n\nno"
-        assert (sample["thinking_tokens"], sample["thinking_end"]) == (28, "closed")
+        assert (sample["thinking_tokens"], sample["thinking_end"]) == (45, "closed")
     assert run.document["lengths"]["mlogiqa_gen_ja"] == {
         "answers": 4,
         "answer_tokens": 15.0,
         "cut_answers": 0,
-        "thinking_tokens": 28.0,
+        "thinking_tokens": 45.0,
         "thoughts": {"none": 0, "closed": 4, "budget": 0, "open": 0},
     }
     # As if it did not think, what it thought is read as its answer.
@@ -77,14 +77,15 @@ def test_a_thought_without_an_end_is_a_wrong_answer_and_no_failure() -> None:
 
 def test_a_budget_ends_thoughts() -> None:
     texts = {prompt: THOUGHT + answer for prompt, answer in answers().items()}
-    run = evaluate(ScriptedBackend(texts=texts), thinking="on", thinking_budget=7)
+    run = evaluate(ScriptedBackend(texts=texts), thinking="on", thinking_budget=15)
     assert exact_match(run) == 1.0
     assert {sample["thinking"] for sample in run.samples} == {"perhaps"}
+    assert {sample["thinking_tokens"] for sample in run.samples} == {15}
     assert run.document["lengths"]["mlogiqa_gen_ja"]["thoughts"]["budget"] == 4
     assert run.document["configs"]["mlogiqa_gen_ja"]["thinking"] == {
         "opening": "<think>",
         "closing": "</think>",
-        "budget": 7,
+        "budget": 15,
     }
 
 
@@ -100,9 +101,9 @@ def test_drawn_answers_have_a_thought_each(tmp_path: Path) -> None:
     stored = polars.read_parquet(tmp_path / "result.run" / "samples.parquet")
     assert stored["thinking"].to_list() == [s["thinking"] for s in run.samples]
     first, second = stored["samples"][0]
-    assert (first["thinking_tokens"], first["thinking_end"]) == (28, "closed")
+    assert (first["thinking_tokens"], first["thinking_end"]) == (45, "closed")
     assert (second["thinking"], second["thinking_end"]) == ("", "none")
-    assert run.document["lengths"]["mlogiqa_gen_ja"]["thinking_tokens"] == 14.0
+    assert run.document["lengths"]["mlogiqa_gen_ja"]["thinking_tokens"] == 22.5
 
 
 def test_requests_without_thoughts_keep_their_keys() -> None:
@@ -219,7 +220,7 @@ def test_the_command_line_shows_both_lengths(
     given += ["--model_args", "text=<think>ab</think>\n{'answer': 'B'}", "--limit", "3"]
     assert main([*given, "--thinking", "on", "--output_path", str(path)]) == 0
     shown = capsys.readouterr().out
-    assert "thinking: mlogiqa_gen_ja: 2 tokens of thought and 15 of answer on average" in shown
+    assert "thinking: mlogiqa_gen_ja: 17 tokens of thought and 15 of answer on average" in shown
     config = json.loads(path.read_text())["config"]
     assert config["thinking"] == ["<think>", "</think>"]
     # The run file beside it runs the same again.

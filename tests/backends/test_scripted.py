@@ -6,7 +6,7 @@ from tenbin.backends.base import BackendSettings, Tokenizer
 from tenbin.backends.registry import open_backend
 from tenbin.backends.scripted import CharacterTokenizer, ScriptedBackend, hashed_score
 from tenbin.errors import BackendError, ConfigError
-from tenbin.records import Failure, Generate, Roll, Rolled, Score, Scores, Text
+from tenbin.records import Failure, Generate, Roll, Rolled, Score, Scores, Text, Thinking
 
 
 def test_scores_are_given_or_hashed_and_the_best_is_greedy() -> None:
@@ -65,3 +65,23 @@ def test_registry_knows_its_names() -> None:
     assert "hf-causal" in caught.value.hint
     with pytest.raises(ConfigError, match="unknown model argument"):
         open_backend(BackendSettings("scripted", {"pretrained": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("written", "budget", "expected"),
+    [
+        # A character is a token; the mark's white space counts on neither side of it.
+        ("<a>so</a> B", 9, Text("B", "end", 1, 0, "so", 9, "closed")),
+        ("<a>so</a> B", 8, Text("B", "end", 1, 0, "so</a", 8, "budget")),
+        ("<a>so</a> B", 4, Text("B", "end", 1, 0, "s", 4, "budget")),
+        ("<a>so</a> B", 2, Text("B", "end", 1, 0, "", 2, "budget")),
+        (" <a>so</a>\n<a>on</a> B", 99, Text("B", "end", 1, 0, "so\n\non", 20, "closed")),
+        ("<a>so and ", 99, Text("", "end", 0, 0, "so and", 10, "open")),
+        ("<a>so and ", 5, Text("", "end", 0, 0, "so", 5, "budget")),
+        ("B", 0, Text("B", "end", 1)),
+    ],
+)
+def test_thoughts_are_counted_with_their_marks(written: str, budget: int, expected: Text) -> None:
+    request = Generate("k", "Q", (), 9, thinking=Thinking("<a>", "</a>", budget))
+    ((_, found),) = ScriptedBackend(texts={"Q": written}).run([request])
+    assert found == expected

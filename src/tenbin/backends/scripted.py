@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings, Boundary, Encoding
@@ -213,13 +214,15 @@ def _ended(answer: str, request: Generate) -> tuple[str, Finish]:
 def _thoughtful(written: str, request: Generate, thinking: Thinking) -> Text:
     """A script that thinks; where the budget cuts its thought, it answers as it would have."""
     found = split_thought(written, thinking, request.prompt)
-    spent = len(found.thought) > thinking.budget
-    if found.end == "open" and not spent:
-        return Text("", "end", 0, 0, found.thought, len(found.thought), "open")
-    thought = found.thought[: thinking.budget]
+    before = written[: len(written) - len(found.answer)]
+    if found.end == "closed":
+        before = before.rstrip()
+    if len(before) > thinking.budget:
+        before = before[: thinking.budget]
+        thought = split_thought(before, thinking, request.prompt).thought
+        found = replace(found, thought=thought, end="budget")
     answer, finish = _ended(found.answer, request)
-    end = "budget" if spent else found.end
-    return Text(answer, finish, len(answer), 0, thought, len(thought), end)
+    return Text(answer, finish, len(answer), 0, found.thought, len(before), found.end)
 
 
 _OPTIONS = {
