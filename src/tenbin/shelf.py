@@ -31,13 +31,16 @@ class Shelf(Sequence[T], Generic[T]):
             max_size=_IN_MEMORY, dir=scratch_folder()
         )
         self._ends = array("Q", [0])
+        self._behind_all = True
         for record in records:
             self.append(record)
 
     def append(self, record: T) -> None:
         """Put one more record behind the others."""
         written = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
-        self._file.seek(self._ends[-1])
+        if not self._behind_all:  # each move empties the file's buffer, which is a system call
+            self._file.seek(self._ends[-1])
+            self._behind_all = True
         self._file.write(written)
         self._ends.append(self._ends[-1] + len(written))
 
@@ -66,6 +69,7 @@ class Shelf(Sequence[T], Generic[T]):
         return (self._read(at) for at in range(start, stop))
 
     def _read(self, at: int) -> T:
+        self._behind_all = False
         self._file.seek(self._ends[at])
         record: T = pickle.loads(self._file.read(self._ends[at + 1] - self._ends[at]))
         return record

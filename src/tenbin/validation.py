@@ -6,7 +6,7 @@ template over it, and tells what a reader should look at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -90,7 +90,7 @@ def _content(document: Document) -> str:
 
 
 def _check_template(
-    task: Task, template: Template, documents: tuple[Document, ...]
+    task: Task, template: Template, documents: Sequence[Document]
 ) -> Iterator[Finding]:
     where = f"template {template.name}"
     try:
@@ -117,7 +117,7 @@ def _check_template(
 
 
 def _check_texts(
-    task: Task, template: Template, documents: tuple[Document, ...]
+    task: Task, template: Template, documents: Sequence[Document]
 ) -> Iterator[Finding]:
     """Is there a text in every document, and are there words where words are counted?"""
     where = f"template {template.name}"
@@ -140,7 +140,7 @@ def _check_texts(
 
 
 def _check_leak(
-    where: str, description: str, documents: tuple[Document, ...], worded: list[Worded]
+    where: str, description: str, documents: Sequence[Document], worded: list[Worded]
 ) -> Iterator[Finding]:
     """Does the text give the right answer away in a way it does not treat the others?
 

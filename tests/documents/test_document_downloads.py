@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tenbin.documents import DataChoice, download, load_documents, pinned
-from tenbin.documents.reading import git_blob_id
 from tenbin.errors import DataError, DownloadError
 from tenbin.records import Dataset
 from tests.documents.written_rows import (
@@ -21,6 +20,7 @@ from tests.documents.written_rows import (
     SQUAD,
     as_lines,
     as_squad,
+    git_blob_id,
     write_rows,
 )
 
@@ -156,10 +156,10 @@ def test_good_file_is_kept_and_serves_offline(site, publish, fetch, monkeypatch)
     assert seen[-1] == ("valid-v1.1.json", len(as_lines(JNLI)), len(as_lines(JNLI)))
     site.shutdown()
     site.server_close()
-    assert fetch().documents == loaded.documents
-    assert fetch(offline=True).documents == loaded.documents
+    assert list(fetch().documents) == list(loaded.documents)
+    assert list(fetch(offline=True).documents) == list(loaded.documents)
     monkeypatch.setenv("TENBIN_OFFLINE", "1")
-    assert fetch().documents == loaded.documents
+    assert list(fetch().documents) == list(loaded.documents)
     assert len(site.seen) == 1
 
 

@@ -1,13 +1,24 @@
 import hashlib
 import json
+import random
 from pathlib import Path
 
 import pytest
 
 from tenbin.documents import DataChoice, cache_directory, describe_dataset, load_documents
+from tenbin.documents.identity import Identity, identify
 from tenbin.errors import ConfigError, DataError
 from tenbin.records import Dataset
-from tests.documents.written_rows import JCQA, JNLI, MARC, MLOGIQA, SQUAD, as_lines, write_rows
+from tests.documents.written_rows import (
+    JCQA,
+    JNLI,
+    MARC,
+    MLOGIQA,
+    SQUAD,
+    as_lines,
+    git_blob_id,
+    write_rows,
+)
 
 SUFFIXES = [".jsonl.gz", ".jsonl", ".json", ".json.gz", ".parquet"]
 
@@ -164,7 +175,6 @@ def test_unknown_names(load):
 
 def test_raw_published_file_is_recognised(tmp_path, load, monkeypatch):
     from tenbin.documents import pinned
-    from tenbin.documents.reading import git_blob_id
 
     file = write_rows(tmp_path / "datasets/jnli-v1.1/valid-v1.1.json", JNLI * 2)
     text = (pinned.CATALOG / "datasets.yaml").read_text()
@@ -186,10 +196,13 @@ def test_raw_published_file_is_recognised(tmp_path, load, monkeypatch):
     assert any("3 rows repeat an id" in notice for notice in loaded.notices)
 
 
-def test_git_blob_id_is_that_of_git():
-    from tenbin.documents.reading import git_blob_id
-
-    assert git_blob_id(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"
+def test_checksums_are_those_of_git_and_sha256sum(tmp_path):
+    file = tmp_path / "hello"
+    file.write_bytes(b"hello\n")
+    assert identify(file).blob == "ce013625030ba8dba906f756967f9e9ca394464a"
+    many = random.Random(0).randbytes(3_000_000)  # more than is read at a time
+    file.write_bytes(many)
+    assert identify(file) == Identity(hashlib.sha256(many).hexdigest(), git_blob_id(many))
 
 
 def test_descriptions_come_from_the_catalog_alone():

@@ -1,6 +1,7 @@
 """Small rows of every pinned set, and files written from them."""
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,10 @@ MLOGIQA: Rows = [
     {"context": " 文 ", "question": "問\n", "options": ["い", "ろ", "は", "に"], "answer": n}
     for n in range(4)
 ]
+
+
+def git_blob_id(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def as_lines(rows: Rows) -> bytes:

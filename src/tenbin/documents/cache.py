@@ -6,7 +6,6 @@ data and does not speak HTTP itself.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +19,9 @@ from tenbin.documents.download import (
     file_address,
     open_client,
 )
+from tenbin.documents.identity import identify
 from tenbin.documents.locate import own_place
 from tenbin.documents.pinned import PinnedSet, PublishedFile, Split
-from tenbin.documents.reading import git_blob_id
 from tenbin.errors import DownloadError
 
 if TYPE_CHECKING:
@@ -156,8 +155,8 @@ def _expected(split: Split, path: str, file: PublishedFile, cache: Path) -> str 
 
 
 def _actual(path: Path, file: PublishedFile) -> str:
-    content = path.read_bytes()
-    return git_blob_id(content) if file.blob else hashlib.sha256(content).hexdigest()
+    found = identify(path)
+    return found.blob if file.blob else found.sha256
 
 
 def _place(split: Split, path: str, cache: Path) -> Path:

@@ -5,6 +5,7 @@ It knows how that library is called and how it fails, and nothing of what rows h
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tenbin.documents.rows import Row
@@ -12,8 +13,10 @@ from tenbin.errors import DataError
 from tenbin.records import Dataset
 
 
-def read_hub_rows(dataset: Dataset, split: str, *, offline: bool) -> tuple[list[Row], str | None]:
-    """Return the rows of one split and its revision or version, where known.
+def open_hub_rows(
+    dataset: Dataset, split: str, *, offline: bool
+) -> tuple[Iterator[Row], str | None]:
+    """Return the rows of one split, to be gone through once, and its revision or version if known.
 
     Raises:
         DataError: `datasets` is missing, or cannot load the set.
@@ -34,13 +37,19 @@ def read_hub_rows(dataset: Dataset, split: str, *, offline: bool) -> tuple[list[
     # The library has no error class of its own: any failure here is one of loading the set.
     except Exception as error:
         raise _explain(dataset, split, error, offline) from error
-    origin = f"{dataset.name} {split}"
-    rows = [Row(values, f"{origin}, row {number}") for number, values in enumerate(loaded, start=1)]
-    if not rows:
-        raise DataError(f"{origin} holds no rows")
     revision = dataset.options.get("revision")
     version = getattr(getattr(loaded, "info", None), "version", None)
+    rows = _rows(loaded, f"{dataset.name} {split}")
     return rows, str(revision or version) if revision or version else None
+
+
+def _rows(loaded: Any, origin: str) -> Iterator[Row]:
+    number = 0
+    for values in loaded:
+        number += 1
+        yield Row(values, f"{origin}, row {number}")
+    if number == 0:
+        raise DataError(f"{origin} holds no rows")
 
 
 def _explain(dataset: Dataset, split: str, error: Exception, offline: bool) -> DataError:

@@ -21,10 +21,12 @@ from tenbin.documents.pinned import (
     find_pinned_set,
     find_split,
 )
-from tenbin.documents.reading import FileRows, read_file
+from tenbin.documents.reading import RowFile, open_rows
+from tenbin.documents.repeats import SeenIds
 from tenbin.documents.schemas import SCHEMAS
 from tenbin.errors import ConfigError, DataError
 from tenbin.records import DataFile, Dataset, Document
+from tenbin.shelf import Shelf
 
 SAMPLE_DATA = CATALOG / "sample_data"
 
@@ -33,7 +35,8 @@ SAMPLE_DATA = CATALOG / "sample_data"
 class DocumentSet:
     """The documents of a split and what they were read from."""
 
-    documents: tuple[Document, ...]
+    documents: Shelf[Document]
+    """On disk: each is read anew when it is asked for."""
     files: tuple[DataFile, ...]
     notices: tuple[str, ...] = ()
     """What a reader of the scores should know of the data."""
@@ -58,21 +61,23 @@ def load_documents(
     if not dataset.pinned:
         from tenbin.documents.unpinned import read_unpinned
 
-        documents, files, notices = read_unpinned(dataset, split, choice)
-        return DocumentSet(tuple(documents), tuple(files), tuple(notices))
+        documents, recorded, notices = read_unpinned(dataset, split, choice)
+        return DocumentSet(documents, tuple(recorded), tuple(notices))
     pinned = find_pinned_set(dataset)
     version, notices = _choose_version(pinned, choice)
     wanted = find_split(pinned, version, split, dataset.config)
     equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
     source, paths = _find_paths(pinned, equal, choice, progress)
-    contents = [read_file(path) for path in paths]
-    files = [_data_file(content, source, wanted) for content in contents]
-    published = source == "download" or all(file.verified for file in files)
-    documents, id_notices = _make_documents(pinned, contents, published)
+    files = [open_rows(path) for path in paths]
+    published = source == "download" or all(file.blob in wanted.blobs for file in files)
+    documents, counts, id_notices = _make_documents(pinned, files, published)
     notices += id_notices
     if source != "sample_data":
-        notices += _row_notices(pinned, wanted, len(documents), contents)
-    return DocumentSet(tuple(documents), tuple(files), tuple(notices))
+        notices += _row_notices(pinned, wanted, len(documents), files)
+    recorded = [
+        _data_file(file, count, source, wanted) for file, count in zip(files, counts, strict=True)
+    ]
+    return DocumentSet(documents, tuple(recorded), tuple(notices))
 
 
 def _check_choice(choice: DataChoice) -> None:
@@ -120,31 +125,53 @@ def _find_paths(
 
 
 def _make_documents(
-    pinned: PinnedSet, contents: Sequence[FileRows], published: bool
-) -> tuple[list[Document], list[str]]:
-    """Check rows and ids; an id used twice is forgiven in published files alone."""
+    pinned: PinnedSet, files: Sequence[RowFile], published: bool
+) -> tuple[Shelf[Document], list[int], list[str]]:
+    """Check rows and ids as they are read; count the rows of each file."""
     make = SCHEMAS[pinned.schema]
-    rows = [row for content in contents for row in content.rows]
-    seen: dict[str, Document] = {}
-    repeated: Counter[str] = Counter()
-    for number, row in enumerate(rows):
-        document = replace(make(row, number), row=number)
-        other = seen.get(document.id)
-        if other is not None and not published:
-            raise DataError(
-                f"{document.origin}: the id `{document.id}` was already used ({other.origin})",
-                "ids must be unique within a split: remove one of the two rows",
-            )
-        if other is not None:
-            repeated[document.id] += 1
-            document = replace(document, id=f"{document.id}#{repeated[document.id] + 1}")
-        seen[document.id] = document
-    notice = f"{pinned.name}: {repeated.total()} rows repeat an id; they are marked #2, #3, …"
-    return list(seen.values()), [notice] if repeated else []
+    documents: Shelf[Document] = Shelf()
+    seen = SeenIds()
+    counts = []
+    for file in files:
+        before = len(documents)
+        for number, row in enumerate(file.rows(), start=before):
+            document = make(row, number)
+            seen.add(document.id)
+            documents.append(document)
+        counts.append(len(documents) - before)
+    suspects = frozenset(seen.suspects())
+    if not suspects:
+        return documents, counts, []
+    documents, repeated = _mark_repeats(documents, suspects, published)
+    notice = f"{pinned.name}: {repeated} rows repeat an id; they are marked #2, #3, …"
+    return documents, counts, [notice] if repeated else []
+
+
+def _mark_repeats(
+    documents: Shelf[Document], suspects: frozenset[int], published: bool
+) -> tuple[Shelf[Document], int]:
+    """Number the rows of an id that is used again; it is forgiven in published files alone."""
+    marked: Shelf[Document] = Shelf()
+    first: dict[str, str] = {}
+    times: Counter[str] = Counter()
+    for document in documents:
+        if hash(document.id) in suspects:
+            if document.id in first and not published:
+                raise DataError(
+                    f"{document.origin}: the id `{document.id}` was already used "
+                    f"({first[document.id]})",
+                    "ids must be unique within a split: remove one of the two rows",
+                )
+            first.setdefault(document.id, document.origin)
+            times[document.id] += 1
+            if times[document.id] > 1:
+                document = replace(document, id=f"{document.id}#{times[document.id]}")
+        marked.append(document)
+    return marked, times.total() - len(times)
 
 
 def _row_notices(
-    pinned: PinnedSet, split: Split, count: int, contents: Sequence[FileRows]
+    pinned: PinnedSet, split: Split, count: int, files: Sequence[RowFile]
 ) -> list[str]:
     notices = []
     if split.rows is not None and count != split.rows:
@@ -153,19 +180,19 @@ def _row_notices(
         )
     published = {Path(file.path).name for file in split.files}
     notices += [
-        f"{content.path} is named like the published file but its content differs"
-        for content in contents
-        if split.blobs and content.path.name in published and content.blob not in split.blobs
+        f"{file.path} is named like the published file but its content differs"
+        for file in files
+        if split.blobs and file.path.name in published and file.blob not in split.blobs
     ]
     return notices
 
 
-def _data_file(content: FileRows, source: str, split: Split) -> DataFile:
+def _data_file(file: RowFile, rows: int, source: str, split: Split) -> DataFile:
     return DataFile(
-        path=str(content.path),
-        sha256=content.sha256,
-        rows=len(content.rows),
+        path=str(file.path),
+        sha256=file.sha256,
+        rows=rows,
         source=source,
         version=None if source == "sample_data" or not split.files else split.version,
-        verified=content.blob in split.blobs,
+        verified=file.blob in split.blobs,
     )

@@ -1,21 +1,21 @@
-"""Files to rows: JSON lines, JSON, SQuAD's nesting, parquet, CSV and texts, plain or gzipped.
+"""Files to rows: JSON lines, JSON, parquet, CSV and texts, plain or gzipped, one row at a time.
 
 It knows file formats and where in a file each row stands. It knows no data set: what a row must
-hold is for `schemas` to say.
+hold is for `schemas` to say. No file is held whole, but for a `.json` that is one value.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenbin.documents.rows import Row, describe_value
+from tenbin.documents.identity import identify
+from tenbin.documents.lines import numbered_lines, unreadable, whole_text
+from tenbin.documents.nesting import check_object, whole_rows
+from tenbin.documents.rows import Row
 from tenbin.documents.tables import csv_rows, parquet_rows
 from tenbin.errors import DataError
 
@@ -23,26 +23,50 @@ SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet")
 
 
 @dataclass(frozen=True, slots=True)
-class FileRows:
-    """The rows of one file and what identifies its bytes."""
+class RowFile:
+    """A file of rows, what identifies its bytes, and how it is to be read."""
 
     path: Path
-    rows: list[Row]
     sha256: str
     blob: str
     """The git blob id: SHA-1 over a short header and the content."""
+    field: str | None = None
+    delimiter: str = ","
+    by_line: bool = False
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows as they are read.
+
+        Raises:
+            DataError: The file cannot be read or holds none; the message names file and line.
+        """
+        rows = self._read()
+        first = next(rows, None)
+        if first is None:
+            raise DataError(
+                f"{self.path} holds no rows", "it may be the rest of a broken copy: replace it"
+            )
+        yield first
+        yield from rows
+
+    def _read(self) -> Iterator[Row]:
+        name = self.path.name.lower()
+        if name.endswith(".parquet"):
+            return parquet_rows(self.path)
+        name = name.removesuffix(".gz")
+        if name.endswith((".csv", ".tsv")):
+            return csv_rows(self.path, "\t" if name.endswith(".tsv") else self.delimiter)
+        if name.endswith(".json"):
+            return _json_rows(self.path, self.field)
+        if name.endswith(".txt"):
+            return _text_lines(self.path) if self.by_line else _text_file(self.path)
+        return _line_rows(self.path)
 
 
-def git_blob_id(content: bytes) -> str:
-    """Return the id that git gives a file of this content."""
-    header = f"blob {len(content)}\0".encode()
-    return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
-
-
-def read_file(
+def open_rows(
     path: Path, *, field: str | None = None, delimiter: str = ",", by_line: bool = False
-) -> FileRows:
-    """Read all rows of a file, its format told by its name.
+) -> RowFile:
+    """Take a file's checksums, its format told by its name.
 
     Args:
         path: The file.
@@ -51,73 +75,33 @@ def read_file(
         by_line: For `.txt`, whether each line is a document of its own, or the file is one.
 
     Raises:
-        DataError: The file cannot be read; the message names the file and the line.
+        DataError: The file cannot be read.
     """
     try:
-        content = path.read_bytes()
+        identity = identify(path)
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    rows = list(_read_rows(path, content, field, delimiter, by_line))
-    if not rows:
-        raise DataError(f"{path} holds no rows", "it may be the rest of a broken copy: replace it")
-    return FileRows(path, rows, hashlib.sha256(content).hexdigest(), git_blob_id(content))
+        raise unreadable(path, error) from error
+    return RowFile(path, identity.sha256, identity.blob, field, delimiter, by_line)
 
 
-def _read_rows(
-    path: Path, content: bytes, field: str | None, delimiter: str, by_line: bool
-) -> Iterator[Row]:
-    name = path.name.lower()
-    if name.endswith(".parquet"):
-        return parquet_rows(path, content)
-    if name.endswith(".gz"):
-        content = _unzip(path, content)
-        name = name.removesuffix(".gz")
-    text = _decode(path, content)
-    if name.endswith((".csv", ".tsv")):
-        return csv_rows(path, text, "\t" if name.endswith(".tsv") else delimiter)
-    if name.endswith(".json"):
-        return _json_rows(path, text, field)
-    if name.endswith(".txt"):
-        return _text_rows(path, text, by_line)
-    return _line_rows(path, text)
+def _text_lines(path: Path) -> Iterator[Row]:
+    """Each line as it stands; what holds white space alone is no document."""
+    for number, line in numbered_lines(path):
+        if line.strip():
+            yield Row({"text": line.removesuffix("\r")}, f"{path}, line {number}")
 
 
-def _unzip(path: Path, content: bytes) -> bytes:
-    try:
-        return gzip.decompress(content)
-    except (EOFError, OSError, zlib.error) as error:
-        raise DataError(
-            f"{path} is no complete gzip file: {error}", "it may be cut off: copy it again"
-        ) from error
-
-
-def _decode(path: Path, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x})",
-            "save the file as UTF-8",
-        ) from error
-
-
-def _text_rows(path: Path, text: str, by_line: bool) -> Iterator[Row]:
-    """Texts as they stand; what holds white space alone is no document."""
-    if by_line:
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield Row({"text": line.removesuffix("\r")}, f"{path}, line {number}")
-    elif text.strip():
+def _text_file(path: Path) -> Iterator[Row]:
+    text = whole_text(path)
+    if text.strip():
         yield Row({"id": path.name, "text": text}, str(path))
 
 
-def _line_rows(path: Path, text: str) -> Iterator[Row]:
-    # Not splitlines(): JSON strings may hold U+2028 and its like, which are no line ends here.
-    for number, line in enumerate(text.split("\n"), start=1):
+def _line_rows(path: Path) -> Iterator[Row]:
+    for number, line in numbered_lines(path):
         if line and not line.isspace():
             origin = f"{path}, line {number}"
-            yield Row(_check_object(_parse_line(line, origin), origin), origin)
+            yield Row(check_object(_parse_line(line, origin), origin), origin)
 
 
 def _parse_line(line: str, origin: str) -> Any:
@@ -133,39 +117,17 @@ def _parse_line(line: str, origin: str) -> Any:
         raise DataError(f"{origin}: broken JSON: {error}") from error
 
 
-def _json_rows(path: Path, text: str, field: str | None) -> Iterator[Row]:
+def _json_rows(path: Path, field: str | None) -> Iterator[Row]:
     """Read a `.json` file: a list, a SQuAD-like object, or one object a line as JGLUE has it."""
-    if field is None and _looks_like_lines(text):
-        yield from _line_rows(path, text)
-        return
-    try:
-        whole = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}, line {error.lineno}: broken JSON: {error.msg}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: broken JSON: {error}") from error
-    if field is not None:
-        if not isinstance(whole, dict) or field not in whole:
-            raise DataError(f"{path}: no field `{field}` at the top")
-        whole = whole[field]
-    elif isinstance(whole, dict) and isinstance(whole.get("data"), list):
-        whole = whole["data"]
-    if isinstance(whole, dict):
-        whole = [whole]
-    if not isinstance(whole, list):
-        raise DataError(f"{path}: holds {describe_value(whole)}; accepted: a list of objects")
-    for number, value in enumerate(whole, start=1):
-        origin = f"{path}, record {number}"
-        record = _check_object(value, origin)
-        if "paragraphs" in record:
-            yield from _squad_rows(record, origin)
-        else:
-            yield Row(record, origin)
+    if field is None and _looks_like_lines(path):
+        return _line_rows(path)
+    return whole_rows(path, field)
 
 
-def _looks_like_lines(text: str) -> bool:
+def _looks_like_lines(path: Path) -> bool:
     """Tell whether the first line is an object of its own and no SQuAD-like whole."""
-    first = text.lstrip().split("\n", 1)[0].rstrip()
+    lines = (line for _, line in numbered_lines(path))
+    first = next((line for line in lines if line and not line.isspace()), "").strip()
     if not (first.startswith("{") and first.endswith("}")):
         return False
     try:
@@ -173,37 +135,3 @@ def _looks_like_lines(text: str) -> bool:
     except ValueError:
         return True
     return not (isinstance(value, dict) and isinstance(value.get("data"), list))
-
-
-def _squad_rows(article: Mapping[str, Any], origin: str) -> Iterator[Row]:
-    """Yield one row a question of a SQuAD-like article."""
-    for number, paragraph in enumerate(_objects(article, "paragraphs", origin), start=1):
-        place = f"{origin}, paragraph {number}"
-        for question_number, question in enumerate(_objects(paragraph, "qas", place), start=1):
-            where = f"{place}, question {question_number}"
-            answers = _objects(question, "answers", where)
-            values = {
-                **{key: value for key, value in question.items() if key != "answers"},
-                "title": article.get("title"),
-                "context": paragraph.get("context"),
-                "answers": {
-                    "text": [answer.get("text") for answer in answers],
-                    "answer_start": [answer.get("answer_start") for answer in answers],
-                },
-            }
-            yield Row(values, where)
-
-
-def _objects(holder: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
-    values = holder.get(key, [])
-    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise DataError(
-            f"{origin}: `{key}` is {describe_value(values)}; accepted: a list of objects"
-        )
-    return values
-
-
-def _check_object(value: Any, origin: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise DataError(f"{origin}: the row is {describe_value(value)}; accepted: an object")
-    return value

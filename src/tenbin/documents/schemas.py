@@ -41,7 +41,7 @@ def jcommonsenseqa_document(row: Row, number: int) -> Document:
         **{f"choice{index}": choice for index, choice in enumerate(choices)},
         "label": take_label(row, "label", 5),
     }
-    return Document(take_identifier(row, "q_id", number), fields, None, row.origin)
+    return Document(take_identifier(row, "q_id", number), fields, None, row.origin, number)
 
 
 def jnli_document(row: Row, number: int) -> Document:
@@ -51,7 +51,9 @@ def jnli_document(row: Row, number: int) -> Document:
         "hypothesis": take_text(row, "sentence2"),
         "label": take_label(row, "label", 3, NLI_LABELS),
     }
-    return Document(take_identifier(row, "sentence_pair_id", number), fields, None, row.origin)
+    return Document(
+        take_identifier(row, "sentence_pair_id", number), fields, None, row.origin, number
+    )
 
 
 def marc_ja_document(row: Row, number: int) -> Document:
@@ -60,7 +62,7 @@ def marc_ja_document(row: Row, number: int) -> Document:
         "review": take_text(row, "sentence"),
         "label": take_label(row, "label", 2, REVIEW_LABELS),
     }
-    return Document(take_identifier(row, "review_id", number), fields, None, row.origin)
+    return Document(take_identifier(row, "review_id", number), fields, None, row.origin, number)
 
 
 def squad_document(row: Row, number: int) -> Document:
@@ -84,7 +86,7 @@ def squad_document(row: Row, number: int) -> Document:
         "answers": _take_answers(row),
     }
     group = hashlib.sha256(f"{title}\0{context}".encode()).hexdigest()[:16]
-    return Document(identifier, fields, group, row.origin)
+    return Document(identifier, fields, group, row.origin, number)
 
 
 def mlogiqa_document(row: Row, number: int) -> Document:
@@ -106,13 +108,13 @@ def mlogiqa_document(row: Row, number: int) -> Document:
         **{f"option{index}": option for index, option in enumerate(options)},
         "label": take_label(row, answer_field, 4, LETTERS),
     }
-    return Document(identifier, fields, identifier, row.origin)
+    return Document(identifier, fields, identifier, row.origin, number)
 
 
 def text_document(row: Row, number: int) -> Document:
     """Read a text that is weighed whole."""
     fields = {"text": take_text(row, "text")}
-    return Document(take_identifier(row, "id", number), fields, None, row.origin)
+    return Document(take_identifier(row, "id", number), fields, None, row.origin, number)
 
 
 def _take_answers(row: Row) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""Rows of parquet and CSV files.
+"""Rows of parquet and CSV files, a few at a time.
 
 It knows these two formats and no data set.
 """
@@ -7,61 +7,101 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+from tenbin.documents.lines import numbered_lines
 from tenbin.documents.rows import Row
 from tenbin.errors import DataError
 
+_BATCH = 1000
+_BUFFER = 1 << 16
+"""Bytes of a column that are read ahead; else whole groups of rows are, even whole files."""
+_KINDS: tuple[Callable[[str], Any], ...] = (int, float, str)
+"""What a column may be: each takes whatever those before it take."""
 
-def parquet_rows(path: Path, content: bytes) -> Iterator[Row]:
+
+def parquet_rows(path: Path) -> Iterator[Row]:
     """Yield the rows of a parquet file."""
     import pyarrow  # type: ignore[import-untyped,unused-ignore]
     import pyarrow.parquet  # type: ignore[import-untyped,unused-ignore]
 
+    number = 0
     try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield Row(values, f"{path}, row {number}")
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(
             f"{path} is no complete parquet file: {error}", "it may be cut off: copy it again"
         ) from error
-    number = 0
-    for batch in table.to_batches():
-        for values in batch.to_pylist():
-            number += 1
-            yield Row(values, f"{path}, row {number}")
 
 
-def csv_rows(path: Path, text: str, delimiter: str) -> Iterator[Row]:
-    """Yield the rows of a CSV file with a heading; columns of numbers become numbers."""
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[Row] = []
+def csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
+    """Yield the rows of a CSV file with a heading; columns of numbers become numbers.
+
+    What a column is shows with its last cell alone, so that the file is read twice.
+    """
+    kinds = _column_kinds(path, delimiter)
+    rows = _records(path, delimiter)
+    _, heading = next(rows, (0, []))
+    for line, cells in rows:
+        values = {
+            name: None if cell == "" else kind(cell)
+            for name, kind, cell in zip(heading, kinds, cells, strict=True)
+        }
+        yield Row(values, f"{path}, line {line}")
+
+
+def _column_kinds(path: Path, delimiter: str) -> list[Callable[[str], Any]]:
+    """Tell int or float where every cell of a column is one: CSV itself knows only text."""
+    rows = _records(path, delimiter)
+    _, heading = next(rows, (0, []))
+    columns = list(range(len(heading)))
+    takes = [0] * len(heading)
+    for _, cells in rows:
+        for column in columns:
+            while not _takes(_KINDS[takes[column]], cells[column]):
+                takes[column] += 1
+                columns = [at for at in columns if _KINDS[takes[at]] is not str]
+    return [_KINDS[at] for at in takes]
+
+
+def _takes(kind: Callable[[str], Any], cell: str) -> bool:
     try:
-        for values in reader:
-            origin = f"{path}, line {reader.line_num}"
-            if None in values or None in values.values():
-                raise DataError(f"{origin}: not as many columns as the heading has")
-            rows.append(Row(values, origin))
+        kind(cell or "0")
+    except ValueError:
+        return False
+    return True
+
+
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of the heading and of each row, with the line that they end in."""
+    reader = csv.reader(_universal_lines(path), delimiter=delimiter, strict=True)
+    try:
+        heading = next(reader, None)
+        if heading is None:
+            return
+        yield reader.line_num, heading
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(heading):
+                raise DataError(
+                    f"{path}, line {reader.line_num}: not as many columns as the heading has"
+                )
+            yield reader.line_num, cells
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: broken CSV: {error}") from error
-    numbers = {name: _number_type(rows, name) for name in reader.fieldnames or ()}
-    for row in rows:
-        yield Row(
-            {
-                name: None if value == "" else numbers[name](value)
-                for name, value in row.values.items()
-            },
-            row.origin,
-        )
 
 
-def _number_type(rows: list[Row], name: str) -> type:
-    """Return int or float when every cell of a column is one: CSV itself knows only text."""
-    for kind in (int, float):
-        try:
-            for row in rows:
-                kind(row.values[name] or 0)
-        except ValueError:
-            continue
-        return kind
-    return str
+def _universal_lines(path: Path) -> Iterator[str]:
+    """Yield lines as CSV counts them: a carriage return alone ends one too."""
+    for _, line in numbered_lines(path):
+        if line.find("\r", 0, -1) < 0:
+            yield f"{line}\n"
+        else:
+            yield from io.StringIO(f"{line}\n", newline="")

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tenbin.documents.choice import DataChoice
-from tenbin.documents.reading import FileRows, read_file
+from tenbin.documents.naming import shelve_rows
+from tenbin.documents.reading import RowFile, open_rows
 from tenbin.documents.rows import Row
 from tenbin.errors import DataError
 from tenbin.records import DataFile, Dataset, Document
+from tenbin.shelf import Shelf
 
 FORMATS = ("json", "parquet", "csv", "text")
 SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet", ".csv", ".tsv", ".txt")
 TEXT_UNITS = ("line", "document")
-ID_FIELDS = ("id", "idx", "q_id")
-Loaded = tuple[list[Document], list[DataFile], list[str]]
+Loaded = tuple[Shelf[Document], list[DataFile], list[str]]
 
 
 def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
@@ -48,11 +49,19 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
     field = dataset.options.get("field")
     delimiter = dataset.options.get("delimiter", dataset.options.get("sep", ","))
     by_line = _text_unit(dataset) == "line"
-    contents = [
-        read_file(path, field=field, delimiter=delimiter, by_line=by_line) for path in paths
-    ]
-    rows = [row for content in contents for row in content.rows]
-    return make_documents(rows), [_data_file(content) for content in contents], notices
+    files = [open_rows(path, field=field, delimiter=delimiter, by_line=by_line) for path in paths]
+    recorded: list[DataFile] = []
+    return shelve_rows(_counted(files, recorded)), recorded, notices
+
+
+def _counted(files: Iterable[RowFile], recorded: list[DataFile]) -> Iterator[Row]:
+    """Yield the rows of all files, and record each file when its rows are counted."""
+    for file in files:
+        count = 0
+        for row in file.rows():
+            count += 1
+            yield row
+        recorded.append(DataFile(str(file.path), file.sha256, count, "data_dir"))
 
 
 def _text_unit(dataset: Dataset) -> str:
@@ -63,25 +72,6 @@ def _text_unit(dataset: Dataset) -> str:
             f"`sample_by: {unit}` is not known", f"sample_by is {' or '.join(TEXT_UNITS)}"
         )
     return str(unit)
-
-
-def make_documents(rows: Sequence[Row]) -> list[Document]:
-    """Return rows as documents, their ids from the first id field that is unique."""
-    identifiers = _unique_identifiers(rows) or [f"row-{number}" for number in range(len(rows))]
-    return [
-        Document(identifier, row.values, None, row.origin, number)
-        for number, (identifier, row) in enumerate(zip(identifiers, rows, strict=True))
-    ]
-
-
-def _unique_identifiers(rows: Sequence[Row]) -> list[str] | None:
-    for field in ID_FIELDS:
-        values = [row.values.get(field) for row in rows]
-        if all(isinstance(value, str | int) and value != "" for value in values):
-            identifiers = [str(value) for value in values]
-            if len(set(identifiers)) == len(rows):
-                return identifiers
-    return None
 
 
 def _bases(dataset: Dataset, choice: DataChoice) -> list[Path]:
@@ -153,19 +143,20 @@ def _folder_files(dataset: Dataset, split: str, bases: Sequence[Path]) -> list[P
     return []
 
 
-def _data_file(content: FileRows) -> DataFile:
-    return DataFile(str(content.path), content.sha256, len(content.rows), "data_dir")
-
-
 def _read_hub(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
-    from tenbin.documents.hub import read_hub_rows
+    from tenbin.documents.hub import open_hub_rows
 
-    rows, version = read_hub_rows(dataset, split, offline=choice.forbids_network)
+    rows, version = open_hub_rows(dataset, split, offline=choice.forbids_network)
     digest = hashlib.sha256()
-    for row in rows:
-        # There is no one file to take the checksum of, so it is taken of the rows.
-        line = json.dumps(row.values, ensure_ascii=False, sort_keys=True, default=str)
-        digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+
+    def weighed() -> Iterator[Row]:
+        for row in rows:
+            # There is no one file to take the checksum of, so it is taken of the rows.
+            line = json.dumps(row.values, ensure_ascii=False, sort_keys=True, default=str)
+            digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+            yield row
+
+    documents = shelve_rows(weighed())
     name = f"{dataset.name}/{dataset.config}" if dataset.config else dataset.name
-    file = DataFile(f"{name} {split}", digest.hexdigest(), len(rows), "datasets", version)
-    return make_documents(rows), [file], []
+    file = DataFile(f"{name} {split}", digest.hexdigest(), len(documents), "datasets", version)
+    return documents, [file], []

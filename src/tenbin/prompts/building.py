@@ -74,15 +74,16 @@ class _Wordings:
     task: Task
     template: str
     system_prompt: str
-    _made: dict[int, Worded] = field(default_factory=dict)
+    _made: dict[str, Worded] = field(default_factory=dict)
 
     def question(self, document: Document) -> Worded:
         return word(self.task, self.task.templates[self.template], document, self.system_prompt)
 
     def example(self, document: Document) -> Worded:
-        made = self._made.get(id(document))
+        # By its id, since a document is made anew whenever it is read.
+        made = self._made.get(document.id)
         if made is None:
-            made = self._made[id(document)] = self.question(document)
+            made = self._made[document.id] = self.question(document)
         return made
 
 
