@@ -359,3 +359,32 @@ def test_a_thought_is_folded_before_its_answer(tmp_path: Path, open_page: OpenPa
     assert text.is_visible() and text.inner_text() == "<b>まず</b> A"
     page.get_by_text("All 2 answers").click()
     assert "never closed: no answer follows" in page.locator("ol.steps").inner_text()
+
+
+def test_a_choice_that_was_named_shows_its_labels(tmp_path: Path, open_page: OpenPage) -> None:
+    named = {"logprobs": None, "token_counts": None, "greedy": None, "generated": "イ です"}
+    labels = {"picked_by": "letter_logprobs", "labels": ["ア", "イ", "<b>"], "added": "記号で。"}
+    rows = [
+        choice_row("made", 2, **named, **labels, label_logprobs=[-2.0, -0.25, None]),
+        choice_row("made", 0, **{**named, **labels, "picked_by": "generated", "generated": ""}),
+    ]
+    rows[1]["outcomes"][0]["predicted"] = None
+    document = result({"made": config("made")}, rows)
+    write_report([write(tmp_path / "run", document, rows)], tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html", "#/samples?doc=d000002")
+    page.wait_for_selector("table.choices")
+    shown = page.locator("table.choices tbody tr")
+    assert [shown.nth(at).locator("th").inner_text() for at in range(3)] == labels["labels"]
+    # exp(-2), exp(-0.25), and one that the server did not show.
+    assert [shown.nth(at).locator("td.number").inner_text() for at in range(3)] == [
+        "13.5\u202f%",
+        "77.9\u202f%",
+        "–",
+    ]
+    assert "Gold" in shown.nth(0).inner_text() and "chosen" in shown.nth(1).inner_text()
+    text = page.locator(".sample").inner_text()
+    assert "Named by the likeliest label among the first tokens" in text and "イ です" in text
+    page.goto(page.url.replace("d000002", "d000000"))
+    page.get_by_text("no likelihoods were shown").wait_for()
+    assert page.locator("table.choices .notes").all_inner_texts() == ["Gold"]
+    assert "–" in page.locator("table.choices td.number").first.inner_text()

@@ -31,7 +31,7 @@ _SCRIPTS = (
     "rows.js",
     "prompt.js",
     "answer.js",
-    "named.js",
+    "choices.js",
     "overview.js",
     "templates.js",
     "languages.js",

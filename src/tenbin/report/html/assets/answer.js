@@ -1,51 +1,12 @@
-// What the model answered: choices with their probabilities, or a text and how it was read.
+// What the model wrote, how it was read, and what each metric says of it.
 
-import { foreign, make, say } from "./elements.js";
-import { letter, shares } from "./numbers.js";
+import { foreign, make, say, scroller } from "./elements.js";
 import { MARKS } from "./cells.js";
 import { verbatim } from "./prompt.js";
 
-/** Choices with bars: each choice's share of the probability that all offered ones got. */
-export function choicesView(sample, language, reveal) {
-  const parts = shares(sample.logprobs);
-  const first = sample.outcomes?.[0]?.predicted;
-  const rows = sample.choices.map((choice, at) => {
-    const raw = say("raw_logprob", {
-      value: Number(sample.logprobs[at]).toFixed(3),
-      tokens: sample.tokens?.[at] ?? "–",
-    });
-    const alone = sample.unconditional ? say("raw_alone", { value: Number(sample.unconditional[at]).toFixed(3) }) : "";
-    const bar = make("span", { class: "bar-fill" });
-    bar.style.width = `${(100 * parts[at]).toFixed(2)}%`;
-    const notes = [at === sample.gold ? say("gold") : null, at === first ? say("chosen") : null].filter(Boolean);
-    return make(
-      "tr",
-      { class: [at === sample.gold ? "gold" : "", at === first ? (at === sample.gold ? "hit" : "miss") : ""].join(" ") },
-      make("th", { scope: "row" }, letter(at)),
-      make("td", { class: "choice-text" }, verbatim(choice, language, reveal, letter(at)), notes.length ? make("span", { class: "notes" }, notes.join(" · ")) : null),
-      make("td", { class: "bar", title: `${raw} ${alone}`.trim() }, make("span", { class: "bar-track", "aria-hidden": "true" }, bar)),
-      make("td", { class: "number" }, `${(100 * parts[at]).toFixed(1)}\u202f%`),
-      make("td", { class: "number raw" }, Number(sample.logprobs[at]).toFixed(2)),
-      make("td", { class: "number raw" }, sample.tokens?.[at] ?? "–"),
-    );
-  });
-  const scored = sample.continuations
-    ? make("details", {}, make("summary", {}, say("scored_exactly")), make("ol", { class: "scored" }, sample.continuations.map((one) => make("li", {}, verbatim(one, language, true, say("scored_exactly"))))))
-    : null;
-  return [
-    make(
-      "div",
-      { class: "scroll", tabindex: "0", role: "group", "aria-label": say("choices") },
-      make(
-        "table",
-        { class: "choices" },
-        make("caption", { class: "off-screen" }, say("choices")),
-        make("thead", {}, make("tr", {}, [["", ""], [say("choice"), ""], [say("share"), ""], ["", "number"], [say("log_likelihood"), "number"], [say("tokens"), "number"]].map(([label, cls]) => make(label ? "th" : "td", { class: cls, scope: label ? "col" : null }, label)))),
-        make("tbody", {}, rows),
-      ),
-    ),
-    scored,
-  ];
+/** A text that the model wrote, or that it is empty. */
+export function writtenText(text, language, reveal) {
+  return text === "" ? make("p", { class: "none" }, say("empty_answer")) : verbatim(text, language, reveal, say("generated"));
 }
 
 /** A generated text, what ended it, and how each filter read it. */
@@ -53,7 +14,7 @@ export function generatedView(sample, language, reveal) {
   const finish = { stop: say("finish_stop"), end: say("finish_end"), length: say("finish_length") }[sample.finish] ?? sample.finish;
   return [
     thoughtView(sample, language, reveal),
-    sample.generated === "" ? make("p", { class: "none" }, say("empty_answer")) : verbatim(sample.generated, language, reveal, say("generated")),
+    writtenText(sample.generated, language, reveal),
     make("p", { class: "note" }, [finish, sample.generated_tokens !== undefined ? say("token_count", { n: sample.generated_tokens }) : null, sample.limit ? say("token_limit", { n: sample.limit }) : null].filter(Boolean).join(" · ")),
     sample.drawn ? drawnView(sample, language, reveal) : null,
     (sample.readings || []).map((reading) => readingView(reading, language, reveal)),
@@ -113,9 +74,8 @@ export function outcomesView(sample, states) {
       make("td", {}, readAs(outcome)),
     ),
   );
-  return make(
-    "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": say("judgement") },
+  return scroller(
+    say("judgement"),
     make("table", { class: "outcomes" }, make("caption", { class: "off-screen" }, say("judgement")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("metric")), make("th", { scope: "col" }, say("state")), make("th", { scope: "col", class: "number" }, say("value")), make("th", { scope: "col" }, say("read_as")))), make("tbody", {}, rows)),
   );
 }

@@ -28,6 +28,11 @@ export function foreign(text, language = null, tag = "span", attributes = {}) {
   return make(tag, { dir: "auto", lang: language, ...attributes, class: `foreign ${attributes.class || ""}` }, String(text ?? ""));
 }
 
+/** A part of the page that scrolls by itself where it is too wide, also from the keyboard. */
+export function scroller(label, ...children) {
+  return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, children);
+}
+
 /** Replace what an element holds. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));

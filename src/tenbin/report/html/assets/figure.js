@@ -1,6 +1,6 @@
 // Charts that were drawn when the page was made, shown as pictures: nothing in a picture can run.
 
-import { make, say } from "./elements.js";
+import { make, say, scroller } from "./elements.js";
 import { readOnce } from "./blocks.js";
 import { SUMMARY } from "./cells.js";
 
@@ -25,7 +25,7 @@ export function figure(name) {
   const chart = SUMMARY.charts?.[name];
   if (!chart) return null;
   const picture = make("img", { alt: chart.description, width: chart.width, height: chart.height, decoding: "async" });
-  const element = make("figure", { class: "chart" }, make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": chart.title }, picture), make("figcaption", {}, chart.title, chart.note ? make("span", { class: "note" }, ` ${chart.note}`) : null));
+  const element = make("figure", { class: "chart" }, scroller(chart.title, picture), make("figcaption", {}, chart.title, chart.note ? make("span", { class: "note" }, ` ${chart.note}`) : null));
   element.draw = async () => {
     const svg = await readOnce(isDark() ? chart.dark : chart.light);
     picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;

@@ -1,6 +1,6 @@
 // Parallel tasks: the same items in several languages and modes.
 
-import { foreign, make, say } from "./elements.js";
+import { foreign, make, say, scroller } from "./elements.js";
 import { count, letter, percent, probability, signed } from "./numbers.js";
 import { RUNS, SUMMARY } from "./cells.js";
 import { Table } from "./table.js";
@@ -78,9 +78,8 @@ function matrix(found) {
     if (entry && entry.value !== null) made.style.background = `color-mix(in srgb, var(--accent) ${Math.round(30 * Math.max(0, entry.value))}%, transparent)`;
     return made;
   };
-  return make(
-    "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": say("matrix_caption") },
+  return scroller(
+    say("matrix_caption"),
     make("table", { class: "heat" }, make("caption", {}, say("matrix_caption")), make("thead", {}, make("tr", {}, make("td", {}), names.map((name) => make("th", { scope: "col", class: "number" }, foreign(name))))), make("tbody", {}, names.map((name, down) => make("tr", {}, make("th", { scope: "row" }, foreign(name)), names.map((_, across) => cell(down, across)))))),
   );
 }

@@ -5,8 +5,8 @@ import { readOnce } from "./blocks.js";
 import { MARKS, RUNS, STATES, cellById, indexOf, placeOf, runName, sampleAt, statesOf } from "./cells.js";
 import { Rows } from "./rows.js";
 import { promptView } from "./prompt.js";
-import { choicesView, generatedView, outcomesView } from "./answer.js";
-import { namedView } from "./named.js";
+import { generatedView, outcomesView } from "./answer.js";
+import { choicesView, namedView } from "./choices.js";
 import { samplesLink } from "./overview.js";
 
 const ROW = 58;

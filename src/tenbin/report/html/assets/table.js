@@ -1,6 +1,6 @@
 // A table that sorts, filters and can be copied as Markdown, LaTeX or CSV.
 
-import { copyButton, foreign, make, say } from "./elements.js";
+import { copyButton, foreign, make, say, scroller } from "./elements.js";
 
 /**
  * columns: {name, label, value(row) for sorting, show(row) → node or text, plain(row) for copies,
@@ -17,9 +17,8 @@ export class Table {
     this.element = make(
       "div",
       { class: "table-block" },
-      make(
-        "div",
-        { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
+      scroller(
+        caption,
         make("table", { class: options.class }, make("caption", { class: options.hideCaption ? "off-screen" : null }, caption), make("thead", {}, this.head), this.body),
       ),
       options.copies === false ? null : this.copies(),

@@ -1,6 +1,6 @@
 // A sweep: every template of every task, what choosing among them is worth.
 
-import { foreign, make, say } from "./elements.js";
+import { foreign, make, say, scroller } from "./elements.js";
 import { bare, percent, probability, score, span } from "./numbers.js";
 import { RUNS, SUMMARY, runName } from "./cells.js";
 import { Table } from "./table.js";
@@ -48,9 +48,8 @@ function heatTable(sweep) {
       make("td", {}, bare(task.spread.range, task.unit)),
     );
   });
-  return make(
-    "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": say("heat_caption") },
+  return scroller(
+    say("heat_caption"),
     make("table", { class: "heat" }, make("caption", {}, say("heat_caption")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("task")), names.map((name) => make("th", { scope: "col", class: "number" }, foreign(name))), make("th", { scope: "col", class: "number" }, say("spread")))), make("tbody", {}, rows)),
     make("p", { class: "note" }, say("heat_note")),
   );
