@@ -35,10 +35,11 @@ def rows_at(positions: torch.Tensor) -> Iterator[None]:
         zero = torch.zeros((), dtype=dtype, device=positions.device)
         return torch.where(_mask(positions, **options), zero, torch.finfo(dtype).min)
 
+    folded = _for_groups(ALL_ATTENTION_FUNCTIONS["sdpa"], _attend_folded, one_token=True)
     with (
         _exchanged(ALL_MASK_ATTENTION_FUNCTIONS, "sdpa", allowed),
         _exchanged(ALL_MASK_ATTENTION_FUNCTIONS, "eager", additive),
-        _exchanged(ALL_ATTENTION_FUNCTIONS, "sdpa", _folding(ALL_ATTENTION_FUNCTIONS["sdpa"])),
+        _exchanged(ALL_ATTENTION_FUNCTIONS, "sdpa", folded),
     ):
         yield
 
@@ -55,7 +56,7 @@ def keys_uncopied(device: torch.device) -> Iterator[None]:
     if device.type != "cpu":
         yield
         return
-    grouped = _grouped(ALL_ATTENTION_FUNCTIONS["sdpa"])
+    grouped = _for_groups(ALL_ATTENTION_FUNCTIONS["sdpa"], _attend_grouped)
     with _exchanged(ALL_ATTENTION_FUNCTIONS, "sdpa", grouped):
         yield
 
@@ -72,8 +73,18 @@ def _mask(positions: torch.Tensor, **options: Any) -> torch.Tensor:
     return found.expand(rows, 1, 1, slots)
 
 
-def _folding(original: Callable[..., Any]) -> Callable[..., Any]:
-    def attend(
+def _for_groups(
+    original: Callable[..., Any], attend: Callable[..., torch.Tensor], one_token: bool = False
+) -> Callable[..., Any]:
+    """Attend in a way of our own where heads share keys under a mask, else as transformers does.
+
+    Args:
+        original: transformers' own function.
+        attend: Takes query, key and value, then mask and scale by name.
+        one_token: Whether it knows rows of a single new token only.
+    """
+
+    def chosen(
         module: Any,
         query: torch.Tensor,
         key: torch.Tensor,
@@ -81,50 +92,36 @@ def _folding(original: Callable[..., Any]) -> Callable[..., Any]:
         attention_mask: torch.Tensor | None,
         **options: Any,
     ) -> Any:
-        groups = query.shape[1] // key.shape[1]
-        special = any(options.get(name) is not None for name in _SPECIAL)
-        if groups == 1 or query.shape[2] != 1 or attention_mask is None or special:
+        is_grouped = query.shape[1] != key.shape[1] and attention_mask is not None
+        is_special = any(options.get(name) is not None for name in _SPECIAL)
+        if not is_grouped or is_special or (one_token and query.shape[2] != 1):
             return original(module, query, key, value, attention_mask, **options)
-        rows, heads, _, size = query.shape
-        found = scaled_dot_product_attention(
-            query.reshape(rows, key.shape[1], groups, size),
-            key,
-            value,
-            attn_mask=attention_mask,
-            scale=options.get("scaling"),
-        )
-        return found.reshape(rows, 1, heads, value.shape[-1]), None
+        scale = options.get("scaling")
+        return attend(query, key, value, attn_mask=attention_mask, scale=scale), None
 
-    return attend
-
-
-def _grouped(original: Callable[..., Any]) -> Callable[..., Any]:
-    def attend(
-        module: Any,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        attention_mask: torch.Tensor | None,
-        **options: Any,
-    ) -> Any:
-        special = any(options.get(name) is not None for name in _SPECIAL)
-        if query.shape[1] == key.shape[1] or attention_mask is None or special:
-            return original(module, query, key, value, attention_mask, **options)
-        found = scaled_dot_product_attention(
-            query,
-            key,
-            value,
-            attn_mask=attention_mask,
-            scale=options.get("scaling"),
-            enable_gqa=True,
-        )
-        return found.transpose(1, 2).contiguous(), None
-
-    return attend
+    return chosen
 
 
 _SPECIAL = ("position_bias", "softcap", "cache")
 """What changes the outcome of transformers' own function; it has no other such option."""
+
+
+def _attend_folded(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **options: Any
+) -> torch.Tensor:
+    """The heads that share keys as so many queries of one head."""
+    rows, heads, _, size = query.shape
+    folded = query.reshape(rows, key.shape[1], heads // key.shape[1], size)
+    found = scaled_dot_product_attention(folded, key, value, **options)
+    return found.reshape(rows, 1, heads, value.shape[-1])
+
+
+def _attend_grouped(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **options: Any
+) -> torch.Tensor:
+    """The heads that share keys as the kernel knows them."""
+    found = scaled_dot_product_attention(query, key, value, enable_gqa=True, **options)
+    return found.transpose(1, 2).contiguous()
 
 
 @contextmanager
