@@ -1,0 +1,85 @@
+"""Run files: YAML with the keys of a run, or of many models.
+
+Knows files and their shape; what keys mean, `building` knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenbin.config.building import check_values
+from tenbin.config.kinds import positive
+from tenbin.errors import ConfigError
+
+MODELS, AT_ONCE = "models", "models_at_once"
+"""Keys of a run file that many models have in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsFile:
+    """A run with a list of models, in a file or in Python."""
+
+    shared: Mapping[str, Any]
+    """Keys for all of them."""
+    models: tuple[Mapping[str, Any], ...]
+    at_once: int | None
+    """Runs that go on side by side; None: as many as there is room for."""
+
+
+def read_run_file(path: str | Path) -> dict[str, Any]:
+    """The keys of a run file.
+
+    Raises:
+        ConfigError: Naming the file, when it cannot be read or is no mapping.
+    """
+    loaded = _read_mapping(path)
+    if MODELS in loaded:
+        raise ConfigError(
+            f"--config {path}: a list of models is for `tenbin run`",
+            "name one model, or run the file with `tenbin run --config`",
+        )
+    return check_values(loaded, str(path))
+
+
+def read_models_file(path: str | Path) -> ModelsFile | None:
+    """A run file that names many models; None where it is one run's.
+
+    Raises:
+        ConfigError: Naming the file, when it cannot be read or its models are no list.
+    """
+    loaded = _read_mapping(path)
+    return list_models(loaded, f"--config {path}") if MODELS in loaded else None
+
+
+def list_models(given: Mapping[str, Any], where: str) -> ModelsFile:
+    """Keys of a run, among them a list of models.
+
+    Raises:
+        ConfigError: Naming the place, when the models are no list or a key is unknown.
+    """
+    shared = {name: value for name, value in given.items() if name not in (MODELS, AT_ONCE)}
+    models, at_once = given.get(MODELS), given.get(AT_ONCE)
+    if not isinstance(models, list | tuple) or not models:
+        raise ConfigError(f"{where}: {MODELS} is a list of models", "each entry names one model")
+    try:
+        number = None if at_once is None else positive(at_once)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {AT_ONCE} takes {error}, not {at_once!r}") from None
+    return ModelsFile(check_values(shared, where), tuple(models), number)
+
+
+def _read_mapping(path: str | Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--config {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {path}: not valid YAML: {error}") from error
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"--config {path}: a run file is a mapping of keys")
+    return loaded

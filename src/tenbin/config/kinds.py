@@ -1,0 +1,150 @@
+"""Kinds of values: each function takes what a user wrote and gives it in its type.
+
+What is of another kind raises a ValueError that says what is taken: "a whole number". Knows no key.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def text(value: Any) -> str:
+    """A text; a number that YAML read out of one is one too."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError("a text")
+
+
+def path(value: Any) -> str:
+    """A place, as text."""
+    return os.fspath(value) if isinstance(value, Path) else text(value)
+
+
+def flag(value: Any) -> bool:
+    """True or false, also as a command line writes them."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in {"true", "false", "1", "0", "yes", "no"}:
+        return value.lower() in {"true", "1", "yes"}
+    raise ValueError("true or false")
+
+
+def whole(value: Any) -> int:
+    """A whole number."""
+    try:
+        if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+            raise ValueError
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("a whole number") from None
+
+
+def positive(value: Any) -> int:
+    """A whole number above 0."""
+    try:
+        number = whole(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ValueError("a whole number above 0")
+    return number
+
+
+def real(value: Any) -> float:
+    """A finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError("a number")
+    return number
+
+
+def processors(value: Any) -> float:
+    """A number above 0."""
+    if (number := real(value)) <= 0:
+        raise ValueError("a number above 0")
+    return number
+
+
+def amount(value: Any) -> float:
+    """Whole ones, or a part of one."""
+    number = real(value)
+    if number < 0 or (number > 1 and number != int(number)):
+        raise ValueError("a whole number, or a fraction below 1")
+    return number
+
+
+def one_of(*allowed: str) -> Callable[[Any], str]:
+    """One of these words."""
+
+    def check(value: Any) -> str:
+        if str(value) not in allowed:
+            raise ValueError(f"one of: {', '.join(allowed)}")
+        return str(value)
+
+    return check
+
+
+def split_list(value: Any) -> list[Any]:
+    """A YAML list as it is, a comma-separated text cut up, a single value alone."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [value]
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """Texts, joined by commas or in a list."""
+    return tuple(text(part) for part in split_list(value))
+
+
+def shots(value: Any) -> tuple[int, ...]:
+    """Numbers of examples."""
+    numbers = tuple(whole(part) for part in split_list(value))
+    if not numbers or any(number < 0 for number in numbers):
+        raise ValueError("whole numbers of 0 or more")
+    return numbers
+
+
+def limits(value: Any) -> tuple[float, ...]:
+    """Numbers of documents, or parts of all."""
+    try:
+        numbers = tuple(float(part) for part in split_list(value))
+    except (TypeError, ValueError):
+        numbers = ()
+    usable = all(n > 0 and (n < 1 or n.is_integer()) for n in numbers)
+    if not numbers or not usable or isinstance(value, bool):
+        raise ValueError("whole numbers above 0, or fractions between 0 and 1")
+    return numbers
+
+
+def batch(value: Any) -> int | str:
+    """Rows a batch, or `auto`."""
+    if value == "auto":
+        return "auto"
+    try:
+        return positive(value)
+    except ValueError:
+        raise ValueError("auto, or a whole number above 0") from None
+
+
+def parse_model_args(value: Any) -> dict[str, Any]:
+    """`pretrained=PATH,dtype=float32` as a mapping; a mapping stays as it is."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    arguments: dict[str, Any] = {}
+    for part in split_list(value):
+        name, equals, content = str(part).partition("=")
+        if not equals or not name.strip():
+            raise ValueError(f"name=value pairs joined by commas; {part!r} is none")
+        if name.strip() in arguments:
+            raise ValueError(f"each name once; {name.strip()!r} stands there twice")
+        arguments[name.strip()] = content.strip()
+    return arguments
