@@ -26,7 +26,7 @@ from tenbin.backends.hf.conversion import converted_folder, file_hash
 from tenbin.backends.hf.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
-from tenbin.planning.plan import Plan
+from tenbin.planning.requests import requests_of
 from tenbin.preparation import choose_cells, load_data, prompt_settings, prompts_of
 from tenbin.records import Prompt, Request, Response
 from tenbin.results.document import git_revision
@@ -77,9 +77,11 @@ def prompts_for(backend: Backend, **options: Any) -> list[Prompt]:
 
 def requests_for(prompts: Sequence[Prompt]) -> list[Request]:
     """What a run asks of its backend for these prompts."""
-    plan = Plan()
-    plan.add(prompts, unconditional=False)
-    return list(plan.requests.values())
+    asked: dict[str, Request] = {}
+    for prompt in prompts:
+        for request in requests_of(prompt):
+            asked.setdefault(request.key, request)
+    return list(asked.values())
 
 
 def timed(backend: Backend, requests: Sequence[Request]) -> tuple[dict[str, float], dict[str, Any]]:

@@ -26,7 +26,7 @@ from common import (
     write_result,
 )
 
-from tenbin.planning.plan import generate_request
+from tenbin.planning.requests import generate_request
 from tenbin.records import Generate, Text
 
 TARGET = 3.0

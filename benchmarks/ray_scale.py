@@ -36,7 +36,7 @@ from common import (
 
 from tenbin.api import Silence
 from tenbin.backends.base import Backend, BackendSettings, Workers
-from tenbin.backends.ray.cutting import cut, text_of
+from tenbin.backends.ray.cutting import cut
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
 from tenbin.records import Request
@@ -70,7 +70,7 @@ def carrying(data_dir: str) -> dict[str, Any]:
     requests = requests_for(prompts)[:5_000]
     found: dict[str, Any] = {
         "requests": len(requests),
-        "characters": sum(len(text_of(request)) for request in requests),
+        "characters": sum(len(request.place[1]) for request in requests),
         "without_ray_seconds": min(seconds(alone, requests) for _ in range(3)),
     }
     for count in (1, 2, 4):
@@ -121,11 +121,11 @@ def sharing(data_dir: str) -> dict[str, Any]:
             ids = dict(
                 zip(
                     (request.key for request in requests),
-                    tokenizer.inner([text_of(r) for r in requests])["input_ids"],
+                    tokenizer.inner([r.place[1] for r in requests])["input_ids"],
                     strict=True,
                 )
             )
-            shards = list(cut(requests, 256))
+            shards = list(cut(sorted(requests, key=lambda request: request.place), 256))
             whole = distinct(ids[request.key] for request in requests)
             parts = sum(distinct(ids[request.key] for request in shard) for shard in shards)
             found[f"{task}, {fewshot} examples"] = {

@@ -12,7 +12,7 @@ from tenbin.backends.openai.pricing import prices_of
 from tenbin.errors import ConfigError
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
 from tenbin.report.answering import usage_lines, written_cost
-from tenbin.spending import usage_entry, usage_of_both
+from tenbin.spending import Spent, usage_entry, usage_of_both
 
 ANSWERS: list[Response] = [
     Text("x", "end", 3, usage=Usage(1000, 200, 400)),
@@ -22,11 +22,20 @@ ANSWERS: list[Response] = [
     Text("y", "end", 0),
     Failure("server", "HTTP 500"),
 ]
+
+
+def spent(answers: list[Response], from_journal: int = 0) -> Spent:
+    counted = Spent(from_journal)
+    for answer in answers:
+        counted.add(answer)
+    return counted
+
+
 PRICES = {"input": 2.0, "output": 10.0, "cached": 0.5, "currency": "USD"}
 
 
 def test_sums_and_cost_by_hand() -> None:
-    entry = usage_entry(ANSWERS, 7, PRICES)
+    entry = usage_entry(spent(ANSWERS, 7), PRICES)
     assert entry is not None
     assert [entry[name] for name in ("prompt_tokens", "completion_tokens", "cached_tokens")] == [
         1610, 205, 400,
@@ -48,7 +57,8 @@ def test_a_small_cost_is_not_shown_as_none(cost: float, shown: str) -> None:
 
 
 def test_what_choosing_took_is_part_of_what_the_run_took() -> None:
-    first, second = usage_entry(ANSWERS, 7, PRICES), usage_entry(ANSWERS[:1], 1, PRICES)
+    first = usage_entry(spent(ANSWERS, 7), PRICES)
+    second = usage_entry(spent(ANSWERS[:1], 1), PRICES)
     assert first is not None and second is not None
     both = usage_of_both(first, second)
     assert both == {
@@ -61,14 +71,14 @@ def test_what_choosing_took_is_part_of_what_the_run_took() -> None:
 
 
 def test_cached_tokens_without_a_price_cost_what_others_do() -> None:
-    entry = usage_entry(ANSWERS, 0, {**PRICES, "cached": None})
+    entry = usage_entry(spent(ANSWERS, 0), {**PRICES, "cached": None})
     assert entry is not None
     assert entry["cost"] == pytest.approx((1610 * 2 + 205 * 10) / 1e6)
 
 
 def test_nothing_is_made_up() -> None:
-    assert usage_entry([Text("x", "end", 3)], 0, None) is None
-    entry = usage_entry(ANSWERS, 0, None)
+    assert usage_entry(spent([Text("x", "end", 3)], 0), None) is None
+    entry = usage_entry(spent(ANSWERS, 0), None)
     assert entry is not None
     assert entry["cost"] is None
     assert usage_lines({"usage": None}) == usage_lines({}) == []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
-from tenbin.backends.base import Backend, portions_of
+from tenbin.backends.base import Backend, Portioned
 from tenbin.errors import BackendError
-from tenbin.journal.store import Journal
-from tenbin.planning.plan import Plan
-from tenbin.records import Request, Response, Roll, Score
+from tenbin.journal.answers import Answers
+from tenbin.planning.queue import Queue
+from tenbin.records import Response
+from tenbin.spending import Spent
 
 
 class Listener(Protocol):
@@ -37,99 +37,79 @@ class Listener(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Every answer by key, and how many of them were known before."""
-
-    responses: Mapping[str, Response]
-    from_journal: int
-    known: frozenset[str] = frozenset()
-    """Keys of those that the journal held."""
-
-    def new(self) -> Iterator[Response]:
-        """The answers that were asked for now."""
-        return (answer for key, answer in self.responses.items() if key not in self.known)
-
-
-Noted = Callable[[str, Response], None]
-"""Told each answer with its key, known or new."""
+Portion = Sequence[tuple[str, Response]]
+Noted = Callable[[Portion], None]
+"""Told answers with their keys, known or new, once they are kept."""
 
 
 def ask(
-    plan: Plan,
-    backend: Backend,
-    journal: Journal | None,
-    listener: Listener,
-    noted: Noted | None = None,
-) -> Answers:
-    """Answer every request of the plan exactly once.
+    queue: Queue, backend: Backend, answers: Answers, listener: Listener, noted: Noted | None = None
+) -> Spent:
+    """Answer every request of the queue exactly once.
+
+    Returns:
+        What the answers took.
 
     Raises:
         BackendError: When the backend leaves a request out, doubles one or invents one.
     """
-    known = journal.read(plan.requests) if journal is not None else {}
-    if known:
+    spent = Spent()
+    for keys in queue.all_keys():
+        known = answers.known(keys)
+        queue.settle(list(known))
+        spent.from_journal += len(known)
+        if noted is not None:
+            noted(list(known.items()))
+    if spent.from_journal:
         listener.message(
-            f"{len(known):,} of {len(plan.requests):,} answers are in the journal already; "
+            f"{spent.from_journal:,} of {len(queue):,} answers are in the journal already; "
             "going on from there"
         )
-    open_requests = [r for key, r in plan.requests.items() if key not in known]
-    responses = dict(known)
-    if noted is not None:
-        for key, response in known.items():
-            noted(key, response)
-    if open_requests:
-        _ask_open(open_requests, backend, journal, listener, responses, noted)
-    return Answers(responses, len(known), frozenset(known))
+    count, work = queue.left()
+    if count:
+        listener.start(count, work)
+        try:
+            for portion in _portions(queue, backend):
+                _take(portion, queue, answers, spent, listener, noted)
+        finally:
+            listener.finish()
+    left, _ = queue.left()
+    if left:
+        raise BackendError(f"the backend left {left:,} of {count:,} requests unanswered")
+    return spent
 
 
-def _ask_open(
-    requests: list[Request],
-    backend: Backend,
-    journal: Journal | None,
+def _portions(queue: Queue, backend: Backend) -> Iterator[Portion]:
+    """All answers, in portions that are to be kept whole: one at a time where none says more."""
+    if isinstance(backend, Portioned):
+        yield from backend.run_portions(queue.walk())
+        return
+    for answer in backend.run(list(queue.open())):
+        yield (answer,)
+
+
+def _take(
+    portion: Portion,
+    queue: Queue,
+    answers: Answers,
+    spent: Spent,
     listener: Listener,
-    responses: dict[str, Response],
     noted: Noted | None,
 ) -> None:
-    waiting = {request.key: work_of(request) for request in requests}
-    listener.start(len(waiting), sum(waiting.values()))
-    try:
-        for portion in portions_of(backend, requests):
-            _check(portion, waiting, responses)
-            responses.update(portion)
-            if journal is not None:
-                journal.write(portion)
-            for key, response in portion:
-                if noted is not None:
-                    noted(key, response)
-                listener.advance(waiting.pop(key))
-    finally:
-        listener.finish()
-    if waiting:
-        raise BackendError(
-            f"the backend left {len(waiting):,} of {len(requests):,} requests unanswered"
-        )
+    keys = [key for key, _ in portion]
+    work = queue.settle(keys)
+    if len(work) < len(keys):
+        raise BackendError(_wrong(keys, work, queue))
+    answers.write(portion)
+    for key, response in portion:
+        spent.add(response)
+        listener.advance(work[key])
+    if noted is not None:
+        noted(portion)
 
 
-def _check(
-    portion: Sequence[tuple[str, Response]],
-    waiting: Mapping[str, float],
-    responses: Mapping[str, Response],
-) -> None:
-    """Refuse answers that nobody waits for."""
-    seen: set[str] = set()
-    for key, _ in portion:
-        if key not in waiting or key in seen:
-            fault = "twice" if key in responses or key in seen else "though nobody asked"
-            raise BackendError(f"the backend answered request {key} {fault}")
-        seen.add(key)
-
-
-def work_of(request: Request) -> float:
-    """A rough measure of a request's cost, so that the estimate of the time left is fair."""
-    if isinstance(request, Score):
-        return float(sum(len(request.prompt) + len(c) for c in request.continuations))
-    if isinstance(request, Roll):
-        return float(len(request.text))
-    thought = min(request.thinking.budget, 512) if request.thinking else 0
-    return float(len(request.prompt) + 20 * (min(request.max_gen_toks, 64) + thought))
+def _wrong(keys: Sequence[str], open_ones: Collection[str], queue: Queue) -> str:
+    """Which answer nobody waited for."""
+    key = next(key for at, key in enumerate(keys) if key not in open_ones or key in keys[:at])
+    fault = "twice" if key in queue else "though nobody asked"
+    return f"the backend answered request {key} {fault}"

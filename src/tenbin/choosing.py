@@ -122,9 +122,10 @@ def execute_auto(
 def outcomes_by_id(finished: Finished) -> dict[tuple[str, str], list[Outcome]]:
     """The outcomes of a run, by task id and metric."""
     found: dict[tuple[str, str], list[Outcome]] = {}
-    for one in finished.judged:
-        for outcome in one.outcomes:
-            found.setdefault((outcome.cell.id, outcome.metric), []).append(outcome)
+    for setup in finished.setups:
+        for outcomes in finished.judged.outcomes(setup.cell):
+            for outcome in outcomes:
+                found.setdefault((setup.cell.id, outcome.metric), []).append(outcome)
     return found
 
 

@@ -6,17 +6,15 @@ After the run: how the choices were named. Knows of a backend only whether it we
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tenbin.backends.base import Backend, weighs_texts
 from tenbin.errors import ConfigError
 from tenbin.metrics.registry import NO_CHOICE, find_metric
 from tenbin.preparation import CellSetup
-from tenbin.records import MetricUse, Picked, Scores
-from tenbin.scoring import Judged
+from tenbin.records import Cell, MetricUse
+from tenbin.tallying import Tally
 
 LIKELIHOODS = "likelihoods of their texts"
 _WAYS = {
@@ -68,34 +66,22 @@ def _suited(setup: CellSetup) -> CellSetup:
     return replace(setup, task=replace(task, metrics=tuple(kept)))
 
 
-def choices_by(judged: Sequence[Judged]) -> str | None:
+def choices_by(tally: Tally) -> str | None:
     """How the choices of a cell were made, in words; None where it has none."""
-    responses = [one.response for one in judged]
-    ways = Counter(one.way for one in responses if isinstance(one, Picked))
-    named = [_WAYS[way] for way in sorted(ways)]
-    if any(isinstance(one, Scores) for one in responses):
+    named = [_WAYS[way] for way in sorted(tally.named)]
+    if tally.weighed:
         named.insert(0, LIKELIHOODS)
     return " and ".join(named) or None
 
 
-def letter_share(judged: Sequence[Judged]) -> float | None:
-    """How much of the first token the labels hold on average; None where no server showed it."""
-    shares = [
-        math.fsum(math.exp(value) for value in one.response.logprobs if value is not None)
-        for one in judged
-        if isinstance(one.response, Picked) and one.response.logprobs
-    ]
-    return math.fsum(shares) / len(shares) if shares else None
-
-
-def naming_notices(setups: Sequence[CellSetup], judged: Sequence[Judged]) -> list[str]:
+def naming_notices(tallies: Mapping[Cell, Tally]) -> list[str]:
     """One line a cell whose letters are hardly what the model would have said."""
     notices = []
-    for setup in setups:
-        share = letter_share([one for one in judged if one.planned.prompt.cell == setup.cell])
+    for cell, tally in tallies.items():
+        share = tally.letter_share
         if share is not None and share < _LITTLE:
             notices.append(
-                f"{setup.cell.id}: the labels of the choices hold {share:.0%} of the first token's"
+                f"{cell.id}: the labels of the choices hold {share:.0%} of the first token's"
                 " probability on average; this model would rather begin otherwise"
             )
     return notices

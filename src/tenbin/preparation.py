@@ -22,7 +22,7 @@ from tenbin.documents import (
 from tenbin.errors import ConfigError
 from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import find_metric
-from tenbin.planning.plan import content_key
+from tenbin.planning.requests import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Chat
 from tenbin.prompts.building import Measure, PromptSettings, build_prompts
 from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task

@@ -6,16 +6,17 @@ Takes what the stages gave and computes nothing new but hashes and counts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from tenbin.config import SCALE, RunConfig
 from tenbin.metrics.judge import metric_names
-from tenbin.naming import choices_by, letter_share, naming_notices
-from tenbin.planning.plan import content_key
+from tenbin.naming import choices_by, naming_notices
+from tenbin.planning.plan import Plan
+from tenbin.planning.requests import content_key
 from tenbin.preparation import CellSetup, Data
-from tenbin.records import Cell, Prompt, ScoreRow, Scores, Task, Template, Text
+from tenbin.records import Cell, ScoreRow, Task, Template
 from tenbin.results.document import (
     SCHEMA_VERSION,
     data_entries,
@@ -25,8 +26,8 @@ from tenbin.results.document import (
     score_details,
     score_entries,
 )
-from tenbin.results.lengths import written_lengths
-from tenbin.scoring import GroupScore, Judged, failure_reasons
+from tenbin.scoring import GroupScore
+from tenbin.tallying import Tally
 from tenbin.version import __version__
 
 
@@ -36,7 +37,8 @@ def record(
     scores: Mapping[Cell, Sequence[ScoreRow]],
     groups: Sequence[GroupScore],
     data: Data,
-    judged: Sequence[Judged],
+    plan: Plan,
+    tallies: Mapping[Cell, Tally],
     notices: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything of result.json that does not come from the model or the clock.
@@ -46,18 +48,22 @@ def record(
     return {
         "tenbin_version": __version__,
         "schema_version": SCHEMA_VERSION,
-        **_cell_entries(setups, scores, data, judged),
+        **_cell_entries(setups, scores, data, plan, tallies),
         "groups": {g.id: {"alias": g.id, **score_entries(g.rows)} for g in groups},
         "group_subtasks": {g.id: list(g.members) for g in groups},
         "group_details": {
             g.id: group_details(g.rows, g.unweighted, percent_metrics(setups)) for g in groups
         },
-        "failures": failure_reasons(judged),
+        "failures": {
+            cell.id: dict(tally.failures.most_common())
+            for cell, tally in tallies.items()
+            if tally.failures
+        },
         "warnings": [
             *data.notices(),
             *notices,
-            *naming_notices(setups, judged),
-            *window_notices(setups, judged),
+            *naming_notices(tallies),
+            *window_notices(tallies),
             *_range_notices(scores),
         ],
         "config": recorded_config(config),
@@ -76,12 +82,10 @@ def _cell_entries(
     setups: Sequence[CellSetup],
     scores: Mapping[Cell, Sequence[ScoreRow]],
     data: Data,
-    judged: Sequence[Judged],
+    plan: Plan,
+    tallies: Mapping[Cell, Tally],
 ) -> dict[str, Any]:
     """The parts of result.json that are keyed by task id."""
-    asked: dict[Cell, list[Judged]] = {setup.cell: [] for setup in setups}
-    for one in judged:
-        asked[one.planned.prompt.cell].append(one)
     entries: dict[str, dict[str, Any]] = {
         key: {}
         for key in (
@@ -98,7 +102,7 @@ def _cell_entries(
         )
     }
     for setup in setups:
-        cell, rows = setup.cell, scores[setup.cell]
+        cell, rows, tally = setup.cell, scores[setup.cell], tallies[setup.cell]
         scored, _ = data.for_cell(setup)
         entries["results"][cell.id] = {"alias": cell.id, **score_entries(rows)}
         entries["details"][cell.id] = score_details(rows, percent_metrics([setup]))
@@ -106,18 +110,17 @@ def _cell_entries(
         entries["n-shot"][cell.id] = cell.shots
         entries["n-samples"][cell.id] = {
             "original": len(scored.documents),
-            "effective": len(asked[cell]),
+            "effective": tally.documents,
         }
         entries["higher_is_better"][cell.id] = {r.metric: r.higher_is_better for r in rows}
         entries["configs"][cell.id] = {
             **_cell_config(setup),
-            "choices_by": choices_by(asked[cell]),
+            "choices_by": choices_by(tally),
         }
         entries["data"][cell.id] = data_entries(data.files(setup))
-        entries["prompts"][cell.id] = _prompt_entries(setup, asked[cell])
+        entries["prompts"][cell.id] = _prompt_entries(setup, plan, tally)
         if setup.task.kind == "generate":
-            drawn = (answer for one in asked[cell] for answer in one.drawn)
-            entries["lengths"][cell.id] = written_lengths(drawn, setup.task.thinking is not None)
+            entries["lengths"][cell.id] = tally.lengths.entry(setup.task.thinking is not None)
     return entries
 
 
@@ -178,21 +181,16 @@ def _generation_config(task: Task) -> dict[str, Any]:
     }
 
 
-def _prompt_entries(setup: CellSetup, judged: Sequence[Judged]) -> dict[str, Any]:
+def _prompt_entries(setup: CellSetup, plan: Plan, tally: Tally) -> dict[str, Any]:
     """Hashes that tell whether two runs asked the same, and what the window did to prompts."""
-    prompts = [one.planned.prompt for one in judged]
     return {
         "template_hash": template_hash(setup.task.templates[setup.cell.template]),
-        "prompts_hash": prompts_hash(judged),
-        "documents_with_dropped_examples": sum(p.dropped_examples > 0 for p in prompts),
-        "dropped_examples": sum(p.dropped_examples for p in prompts),
-        "truncated_documents": sum(_truncated(one) for one in judged),
-        "letter_share": letter_share(judged),
+        "prompts_hash": prompts_hash(plan.keys_by_document(setup.cell)),
+        "documents_with_dropped_examples": tally.shortened,
+        "dropped_examples": tally.dropped_examples,
+        "truncated_documents": tally.truncated,
+        "letter_share": tally.letter_share,
     }
-
-
-def _truncated(one: Judged) -> bool:
-    return any(isinstance(a, Scores | Text) and a.truncated > 0 for a in one.drawn)
 
 
 def template_hash(template: Template) -> str:
@@ -209,28 +207,26 @@ def template_hash(template: Template) -> str:
     )
 
 
-def prompts_hash(judged: Sequence[Judged]) -> str:
-    """A hash of everything asked in a cell, whatever the order."""
-    lines = sorted(
-        f"{one.planned.prompt.document}\0{key}"
-        for one in judged
-        for key in (one.planned.key, *one.planned.further_keys)
-    )
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
+def prompts_hash(asked: Iterable[tuple[str, str]]) -> str:
+    """A hash of everything asked in a cell, from sorted pairs of a document and a key."""
+    digest = hashlib.sha256()
+    for at, (document, key) in enumerate(asked):
+        digest.update(f"{chr(10) if at else ''}{document}\0{key}".encode())
+    return digest.hexdigest()[:32]
 
 
-def window_notices(setups: Sequence[CellSetup], judged: Sequence[Judged]) -> list[str]:
+def window_notices(tallies: Mapping[Cell, Tally]) -> list[str]:
     """One line a cell whose prompts did not fit the model's window."""
     notices = []
-    for setup in setups:
-        mine = [one for one in judged if one.planned.prompt.cell == setup.cell]
-        dropped = [p for p in (one.planned.prompt for one in mine) if p.dropped_examples]
-        cut = sum(_truncated(one) for one in mine)
-        if dropped:
-            notices.append(_dropped_notice(setup.cell, dropped))
-        if cut:
+    for cell, tally in tallies.items():
+        if tally.shortened:
             notices.append(
-                f"{setup.cell.id}: {cut:,} documents were cut from the left to fit the window"
+                f"{cell.id}: {tally.dropped_examples:,} examples left out of "
+                f"{tally.shortened:,} documents to fit the window"
+            )
+        if tally.truncated:
+            notices.append(
+                f"{cell.id}: {tally.truncated:,} documents were cut from the left to fit the window"
             )
     return notices
 
@@ -244,13 +240,6 @@ def _range_notices(scores: Mapping[Cell, Sequence[ScoreRow]]) -> list[str]:
         for row in rows
         if row.value is None and row.n > 0 and row.weight is not None
     ]
-
-
-def _dropped_notice(cell: Cell, dropped: Sequence[Prompt]) -> str:
-    examples = sum(prompt.dropped_examples for prompt in dropped)
-    return (
-        f"{cell.id}: {examples:,} examples left out of {len(dropped):,} documents to fit the window"
-    )
 
 
 def run_file(config: RunConfig) -> dict[str, Any]:

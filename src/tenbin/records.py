@@ -20,6 +20,9 @@ ThinkingEnd = Literal["none", "closed", "budget", "open"]
 """How a thought ended: there was none, its model closed it, its budget was spent and it was closed
 for the model, or it was never closed and no answer follows."""
 
+Place: TypeAlias = tuple[int, str, str]
+"""A request's kind by number, what the model reads before anything is told apart, and the key."""
+
 DEFAULT_TEMPLATE = "default"
 """The template name that is left out of ids: `mlogiqa_mcq_ja` is `mlogiqa_mcq_ja-1.0-default`."""
 
@@ -279,6 +282,11 @@ class Score:
     prompt: str
     continuations: tuple[str, ...]
 
+    @property
+    def place(self) -> Place:
+        """Where it comes among others in a walk through the tree of their beginnings."""
+        return 0, self.prompt, self.key
+
 
 @dataclass(frozen=True, slots=True)
 class Generate:
@@ -303,6 +311,11 @@ class Generate:
         """Tokens that may be written in all, thought and answer."""
         return self.max_gen_toks + (self.thinking.room if self.thinking else 0)
 
+    @property
+    def place(self) -> Place:
+        """Where it comes among others in a walk through the tree of their beginnings."""
+        return 2, self.prompt, self.key
+
 
 @dataclass(frozen=True, slots=True)
 class Roll:
@@ -310,6 +323,11 @@ class Roll:
 
     key: str
     text: str
+
+    @property
+    def place(self) -> Place:
+        """Where it comes among others in a walk through the tree of their beginnings."""
+        return 1, self.text, self.key
 
 
 Request: TypeAlias = Score | Generate | Roll

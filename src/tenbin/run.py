@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from tenbin.asking import Answers, Listener, ask
+from tenbin.asking import Listener, ask
 from tenbin.backends.base import Backend, BackendSettings, Workers, chat_format_of
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
+from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
+from tenbin.judging import JudgedDocuments, judge_all
 from tenbin.metrics.registry import find_metric
 from tenbin.naming import suited_cells
 from tenbin.planning.plan import Plan
@@ -37,14 +40,8 @@ from tenbin.records import Cell, ScoreRow
 from tenbin.results.folder import RunFolder, choose_folder, discard_empty, write_run
 from tenbin.results.progress import clear_progress
 from tenbin.results.samples import sample_row
-from tenbin.scoring import (
-    GroupScore,
-    Judged,
-    judge_all,
-    summarise_cells,
-    summarise_groups,
-)
-from tenbin.spending import usage_entry, usage_of_both
+from tenbin.scoring import GroupScore, summarise_cells, summarise_groups
+from tenbin.spending import Spent, usage_entry, usage_of_both
 from tenbin.watching import Watch
 
 
@@ -56,7 +53,7 @@ class Finished:
     setups: tuple[CellSetup, ...]
     scores: Mapping[Cell, Sequence[ScoreRow]]
     groups: tuple[GroupScore, ...]
-    judged: tuple[Judged, ...]
+    judged: JudgedDocuments
     document: Mapping[str, Any]
     folder: RunFolder | None
 
@@ -105,8 +102,7 @@ def execute_cells(
         also: Recorded beside the scores.
         spent: The entry `usage` of what was asked before, on behalf of this run.
     """
-    started = time.time()
-    stamp = datetime.now(timezone.utc)
+    started, stamp = time.time(), datetime.now(timezone.utc)
     data = load_data(config, setups, listener.transfer)
     for notice in [*pairing_notices(config, setups), *data.notices()]:
         listener.message(notice)
@@ -114,53 +110,95 @@ def execute_cells(
     if write:
         moment = stamp.strftime("%Y%m%d-%H%M%S")
         folder = choose_folder(config.output_path, _model_name(config), moment)
+    opened = backend if backend is not None else _open(config, listener, folder)
     try:
-        opened = (
-            backend
-            if backend is not None
-            else open_backend(backend_settings(config, listener.message))
-        )
-    except BaseException:
-        if folder is not None:
-            discard_empty(folder)
-        raise
-    try:
-        setups, left_out = suited_cells(setups, opened)
-        notices = [*left_out, *_thinking_notices(setups, config, opened)]
-        for notice in notices:
-            listener.message(notice)
-        plan = _plan(config, setups, data, opened)
-        watch = Watch(folder.path, _model_name(config), setups, plan) if folder else None
-        answers = _ask(config, plan, opened, listener, watch)
-        description = dict(opened.describe())
+        asked = _ask(config, setups, data, opened, listener, folder)
     finally:
         if backend is None:
             opened.close()
-    judged = judge_all(setups, plan.planned, answers.responses)
-    scores = summarise_cells(setups, judged)
-    groups = summarise_groups(setups, judged)
-    scale = description.pop("scale", None)
+    with closing(asked.answers):
+        judged = judge_all(asked.setups, asked.plan, asked.answers)
+    scores = summarise_cells(asked.setups, judged)
+    groups = summarise_groups(asked.setups, judged)
+    took = usage_of_both(spent, usage_entry(asked.spent, asked.description.get("prices")))
     document = {
-        **record(config, setups, scores, groups, data, judged, notices),
-        "model": description,
-        "engine": description.get("engine"),
-        "fingerprint": opened.fingerprint,
-        "date": stamp.isoformat(timespec="seconds"),
-        "answers_from_journal": answers.from_journal,
-        "usage": usage_of_both(
-            spent, usage_entry(answers.new(), answers.from_journal, description.get("prices"))
+        **record(
+            config, asked.setups, scores, groups, data, asked.plan, judged.tallies, asked.notices
         ),
+        **_of_the_model(asked, opened.fingerprint),
+        "date": stamp.isoformat(timespec="seconds"),
+        "usage": took,
         "total_evaluation_time_seconds": round(time.time() - started, 3),
-        **({"scale": scale} if scale is not None else {}),
         **(also or {}),
     }
-    finished = Finished(
-        config, tuple(setups), scores, tuple(groups), tuple(judged), document, folder
-    )
+    finished = Finished(config, asked.setups, scores, tuple(groups), judged, document, folder)
     if folder is not None:
         write_run(folder, document, finished.samples(), run_file(config))
         clear_progress(folder.path)
     return finished
+
+
+def _open(config: RunConfig, listener: Listener, folder: RunFolder | None) -> Backend:
+    """The model that the config names; where it cannot be opened, nothing is left behind."""
+    try:
+        return open_backend(backend_settings(config, listener.message))
+    except BaseException:
+        if folder is not None:
+            discard_empty(folder)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a model was asked, and that it answered."""
+
+    setups: tuple[CellSetup, ...]
+    """The cells as this model could answer them."""
+    notices: tuple[str, ...]
+    plan: Plan
+    answers: Answers
+    """To be closed."""
+    spent: Spent
+    description: Mapping[str, Any]
+
+
+def _ask(
+    config: RunConfig,
+    setups: Sequence[CellSetup],
+    data: Data,
+    backend: Backend,
+    listener: Listener,
+    folder: RunFolder | None,
+) -> _Asked:
+    suited, left_out = suited_cells(setups, backend)
+    notices = [*left_out, *_thinking_notices(suited, config, backend)]
+    for notice in notices:
+        listener.message(notice)
+    plan = _plan(config, suited, data, backend)
+    answers = Answers(_journal(config, backend))
+    try:
+        if folder is None:
+            spent = ask(plan.queue, backend, answers, listener)
+        else:
+            with Watch(folder.path, _model_name(config), suited, plan, answers) as watch:
+                spent = ask(plan.queue, backend, answers, listener, watch.answered)
+    except BaseException:
+        answers.close()
+        raise
+    return _Asked(tuple(suited), tuple(notices), plan, answers, spent, dict(backend.describe()))
+
+
+def _of_the_model(asked: _Asked, fingerprint: str) -> dict[str, Any]:
+    """What result.json says of the model; how the work was spread is no part of what it is."""
+    model = {name: value for name, value in asked.description.items() if name != "scale"}
+    scale = asked.description.get("scale")
+    return {
+        "model": model,
+        "engine": model.get("engine"),
+        "fingerprint": fingerprint,
+        "answers_from_journal": asked.spent.from_journal,
+        **({"scale": scale} if scale is not None else {}),
+    }
 
 
 def backend_settings(
@@ -206,7 +244,7 @@ def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: B
         unconditional = any(
             find_metric(use.metric).needs_unconditional for use in setup.task.metrics
         )
-        plan.add(prompts, unconditional)
+        plan.add(setup.cell, prompts, unconditional)
     return plan
 
 
@@ -222,17 +260,7 @@ def _model_name(config: RunConfig) -> str:
     return str(named or config.model)
 
 
-def _ask(
-    config: RunConfig, plan: Plan, backend: Backend, listener: Listener, watch: Watch | None
-) -> Answers:
-    journal = None
-    if not config.no_cache:
-        journal = Journal(data_choice(config).cache_dir / "journal", backend.fingerprint)
-    try:
-        if watch is None:
-            return ask(plan, backend, journal, listener)
-        with watch:
-            return ask(plan, backend, journal, listener, watch.answered)
-    finally:
-        if journal is not None:
-            journal.close()
+def _journal(config: RunConfig, backend: Backend) -> Journal | None:
+    if config.no_cache:
+        return None
+    return Journal(data_choice(config).cache_dir / "journal", backend.fingerprint)

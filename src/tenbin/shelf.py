@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sqlite3
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,8 @@ T = TypeVar("T")
 
 _IN_MEMORY = 1 << 20
 """Bytes up to which a shelf needs no file: most data sets are small, and files are few."""
+_CACHE_KIB = 8 << 10
+"""Of a database: what it may hold in memory."""
 
 
 class Shelf(Sequence[T], Generic[T]):
@@ -73,6 +76,23 @@ class Shelf(Sequence[T], Generic[T]):
         self._file.seek(self._ends[at])
         record: T = pickle.loads(self._file.read(self._ends[at + 1] - self._ends[at]))
         return record
+
+
+def scratch_database(*statements: str) -> sqlite3.Connection:
+    """A database of this process alone, for records that are looked up or sorted.
+
+    SQLite keeps it in memory up to the size of its cache, and beyond that in a file without a name,
+    in the same folder as shelves: nothing of it outlives the connection.
+
+    Args:
+        statements: What makes its tables.
+    """
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    # Nothing is ever taken back, so there is no need to write down how.
+    for statement in (f"PRAGMA cache_size=-{_CACHE_KIB}", "PRAGMA journal_mode=OFF", *statements):
+        connection.execute(statement)
+    connection.execute("BEGIN")
+    return connection
 
 
 def scratch_folder() -> str:

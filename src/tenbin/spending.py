@@ -7,7 +7,8 @@ uncounted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tenbin.records import Failure, Response, Usage
@@ -24,38 +25,46 @@ _ADDED = (
 )
 
 
-def usage_entry(
-    responses: Iterable[Response], from_journal: int, prices: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
+@dataclass(slots=True)
+class Spent:
+    """What a run's answers took so far."""
+
+    from_journal: int = 0
+    """Answers that were known before."""
+    answers: int = 0
+    """New ones that a server counted."""
+    not_counted: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    calls: int = 0
+
+    def add(self, response: Response) -> None:
+        """One more new answer."""
+        usage = getattr(response, "usage", None)
+        if isinstance(usage, Usage):
+            self.answers += 1
+            self.prompt_tokens += usage.prompt_tokens
+            self.completion_tokens += usage.completion_tokens
+            self.cached_tokens += usage.cached_tokens
+            self.calls += usage.calls
+        elif not isinstance(response, Failure):
+            self.not_counted += 1
+
+
+def usage_entry(spent: Spent, prices: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The entry `usage` of result.json; None where no server counts.
 
     Args:
-        responses: The answers that were asked for in this run.
-        from_journal: How many more were known before.
+        spent: What this run took.
         prices: Of a million tokens, as the backend describes them.
     """
-    counted: list[Usage] = []
-    uncounted = 0
-    for response in responses:
-        usage = getattr(response, "usage", None)
-        if isinstance(usage, Usage):
-            counted.append(usage)
-        elif not isinstance(response, Failure):
-            uncounted += 1
-    if not counted and prices is None:
+    if not spent.answers and prices is None:
         return None
-    totals = {
-        "prompt_tokens": sum(one.prompt_tokens for one in counted),
-        "completion_tokens": sum(one.completion_tokens for one in counted),
-        "cached_tokens": sum(one.cached_tokens for one in counted),
-        "calls": sum(one.calls for one in counted),
-    }
+    counts = {name: getattr(spent, name) for name in _ADDED}
     return {
-        **totals,
-        "answers": len(counted),
-        "not_counted": uncounted,
-        "from_journal": from_journal,
-        "cost": cost_of(totals, prices),
+        **counts,
+        "cost": cost_of(counts, prices),
         "prices": dict(prices) if prices is not None else None,
     }
 

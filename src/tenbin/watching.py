@@ -15,14 +15,18 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from tenbin.metrics.judge import judge, metric_names
+from tenbin.journal.answers import Answers
+from tenbin.judging import judge_planned
+from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import Metric
-from tenbin.planning.plan import Plan, Planned
+from tenbin.planning.plan import Plan
 from tenbin.preparation import CellSetup
 from tenbin.records import Cell, Response
 from tenbin.results.progress import write_progress
 
 _SECONDS_BETWEEN = 3.0
+_AT_ONCE = 500
+"""Answers that are judged together: looking up their documents one by one would take longer."""
 
 
 @dataclass(slots=True)
@@ -62,47 +66,56 @@ class _Sums:
 class Watch:
     """Takes answers as they arrive and writes progress.json now and then."""
 
-    def __init__(self, folder: Path, model: str, setups: Sequence[CellSetup], plan: Plan) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: str,
+        setups: Sequence[CellSetup],
+        plan: Plan,
+        answers: Answers,
+    ) -> None:
         self._folder, self._model = folder, model
         self._tasks = {setup.cell: setup.task for setup in setups}
-        self._asked = _counted(plan.planned)
-        self._answered = dict.fromkeys(self._asked, 0)
+        self._plan, self._answers = plan, answers
+        self._judged = dict.fromkeys(self._tasks, 0)
         self._sums: dict[Cell, dict[str, _Sums]] = {
             cell: {n: _Sums(m) for n, m in metric_names(task) if m.aggregation == "mean"}
             for cell, task in self._tasks.items()
         }
-        self._waiting: dict[str, list[Planned]] = {}
-        for one in plan.planned:
-            for key in {one.key, one.unconditional_key or one.key}:
-                self._waiting.setdefault(key, []).append(one)
-        self._responses: dict[str, Response] = {}
-        self._total, self._done = len(plan.requests), 0
+        self._fresh: dict[str, Response] = {}
+        """Answers that no document was looked up for yet."""
+        self._total, self._done = len(plan.queue), 0
         self._started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._written = 0.0
 
-    def answered(self, key: str, response: Response) -> None:
-        """One more answer: judge the documents that are complete with it."""
-        self._done += 1
-        self._responses[key] = response
-        for one in self._waiting.pop(key, ()):
-            bare = one.unconditional_key
-            if one.key in self._responses and (bare is None or bare in self._responses):
-                self._judge(one)
+    def answered(self, portion: Sequence[tuple[str, Response]]) -> None:
+        """More answers, which are kept already."""
+        for key, response in portion:
+            self._done += 1
+            self._fresh[key] = response
+            if len(self._fresh) == _AT_ONCE:
+                self._judge_fresh()
         now = time.monotonic()
         if now - self._written >= _SECONDS_BETWEEN:
             self._written = now
             self.write("asking")
 
-    def _judge(self, one: Planned) -> None:
-        cell = one.prompt.cell
-        bare = self._responses[one.unconditional_key] if one.unconditional_key else None
-        self._answered[cell] += 1
-        for outcome in judge(self._tasks[cell], one.prompt, self._responses[one.key], bare):
-            if outcome.metric in self._sums[cell]:
-                self._sums[cell][outcome.metric].add(outcome.value)
+    def _judge_fresh(self) -> None:
+        """Judge the documents that are complete with the answers that came since."""
+        fresh, self._fresh = self._fresh, {}
+        for one in self._plan.completed_by(list(fresh)):
+            earlier = [key for key in one.keys if key not in fresh]
+            answers = {**fresh, **self._answers.read(earlier)} if earlier else fresh
+            cell = one.prompt.cell
+            self._judged[cell] += 1
+            for outcome in judge_planned(self._tasks[cell], one, answers).outcomes:
+                if outcome.metric in self._sums[cell]:
+                    self._sums[cell][outcome.metric].add(outcome.value)
 
     def write(self, state: str) -> None:
         """Say how far the run is: `loading`, `asking`, `writing` or `stopped`."""
+        if self._fresh:
+            self._judge_fresh()
         write_progress(
             self._folder,
             {
@@ -119,8 +132,8 @@ class Watch:
     def _cell(self, cell: Cell) -> dict[str, Any]:
         return {
             "id": cell.id,
-            "documents": self._asked.get(cell, 0),
-            "answered": self._answered.get(cell, 0),
+            "documents": len(self._plan.spans[cell]),
+            "answered": self._judged[cell],
             "scores": {name: sums.entry() for name, sums in self._sums[cell].items()},
         }
 
@@ -130,10 +143,3 @@ class Watch:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.write("stopped" if kind else "writing")
-
-
-def _counted(planned: Sequence[Planned]) -> dict[Cell, int]:
-    counts: dict[Cell, int] = {}
-    for one in planned:
-        counts[one.prompt.cell] = counts.get(one.prompt.cell, 0) + 1
-    return counts

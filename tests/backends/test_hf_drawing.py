@@ -22,7 +22,7 @@ from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.library_generate import LibraryGenerate
 from tenbin.backends.hf.own_loop import OwnLoop
 from tenbin.backends.hf.reading import Reader
-from tenbin.planning.plan import sample_request
+from tenbin.planning.requests import sample_request
 from tenbin.records import Generate, Sampling, Text
 
 WARM = Sampling(0.9, top_p=0.95)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tenbin.planning.plan import Plan, generate_request, sample_request, score_request
+from tenbin.planning.plan import Plan
+from tenbin.planning.requests import generate_request, sample_request, score_request
 from tenbin.records import Generate, Prompt, Sampling
 from tests.metrics.samples import CELL, make_prompt
 
@@ -25,30 +26,35 @@ def test_keys_and_seeds_of_draws_never_change() -> None:
 
 def plan_of(*prompts: Prompt) -> Plan:
     plan = Plan()
-    plan.add(prompts, unconditional=False)
+    plan.add(prompts[0].cell, prompts, unconditional=False)
     return plan
+
+
+def keys_of(*prompts: Prompt) -> list[str]:
+    return [key for keys in plan_of(*prompts).queue.all_keys() for key in keys]
 
 
 def test_each_draw_is_a_request() -> None:
     plan = plan_of(make_prompt(sampling=WARM, repeats=3))
-    (planned,) = plan.planned
-    assert [planned.key, *planned.further_keys] == list(plan.requests)
-    requests = [r for r in plan.requests.values() if isinstance(r, Generate)]
+    ((planned,),) = plan.planned(CELL)
+    requests = [r for r in plan.queue.open() if isinstance(r, Generate)]
+    assert [planned.key, *planned.further_keys] == [r.key for r in requests]
     assert [r.sample for r in requests] == [0, 1, 2]
     assert len({r.seed for r in requests}) == 3
     assert all(0 <= r.seed < 1 << 63 and r.sampling == WARM for r in requests)
     greedy = plan_of(make_prompt())
-    assert greedy.planned[0].further_keys == () and len(greedy.requests) == 1
+    ((planned,),) = greedy.planned(CELL)
+    assert planned.further_keys == () and len(greedy.queue) == 1
 
 
 def test_more_repeats_keep_the_first_and_prompts_that_read_the_same_share() -> None:
-    few = plan_of(make_prompt(sampling=WARM, repeats=2))
-    many = plan_of(
+    few = keys_of(make_prompt(sampling=WARM, repeats=2))
+    many = keys_of(
         make_prompt(sampling=WARM, repeats=5),
         make_prompt(sampling=WARM, repeats=3, document="2"),
     )
-    assert len(many.requests) == 5
-    assert list(many.requests)[:2] == list(few.requests)
+    assert len(many) == 5
+    assert many[:2] == few
 
 
 def test_what_a_draws_seed_and_key_rest_on() -> None:
@@ -71,4 +77,4 @@ def test_what_a_draws_seed_and_key_rest_on() -> None:
 
 def test_the_runs_seed_is_that_of_the_cell() -> None:
     moved = make_prompt(sampling=WARM, cell=replace(CELL, seed=CELL.seed + 1))
-    assert not set(plan_of(moved).requests) & set(plan_of(make_prompt(sampling=WARM)).requests)
+    assert not set(keys_of(moved)) & set(keys_of(make_prompt(sampling=WARM)))

@@ -1,11 +1,20 @@
 """Lengths of answers and thoughts, worked by hand."""
 
-from tenbin.records import Failure, Text
-from tenbin.results.lengths import written_lengths
+from typing import Any
+
+from tenbin.records import Failure, Response, Text
+from tenbin.results.lengths import Lengths
 
 CLOSED = Text("B", "end", 2, thinking="so", thinking_tokens=10, thinking_end="closed")
 OPEN = Text("", "length", 0, thinking="so", thinking_tokens=30, thinking_end="open")
 PLAIN = Text("B", "length", 4)
+
+
+def written_lengths(responses: list[Response], thinks: bool) -> dict[str, Any]:
+    lengths = Lengths()
+    for response in responses:
+        lengths.add(response)
+    return lengths.entry(thinks)
 
 
 def test_means_over_answers_and_not_over_failures() -> None:

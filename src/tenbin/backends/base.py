@@ -5,7 +5,7 @@ Knows nothing of tasks, documents or metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -186,20 +186,14 @@ class Portioned(Protocol):
     written down, the rest would be cut differently than it was.
     """
 
-    def run_portions(self, requests: Sequence[Request]) -> Iterator[Sequence[tuple[str, Response]]]:
-        """As `run`, many answers at a time."""
+    def run_portions(self, requests: Iterable[Request]) -> Iterator[Sequence[tuple[str, Response]]]:
+        """As `run`, many answers at a time.
+
+        Args:
+            requests: In the order of their places, and taken as they are needed: there may be more
+                of them than memory holds.
+        """
         ...
-
-
-def portions_of(
-    backend: Backend, requests: Sequence[Request]
-) -> Iterator[Sequence[tuple[str, Response]]]:
-    """All answers, in portions that are to be kept whole: one at a time where none says more."""
-    if isinstance(backend, Portioned):
-        yield from backend.run_portions(requests)
-        return
-    for answer in backend.run(requests):
-        yield (answer,)
 
 
 def weighs_texts(backend: Backend) -> bool:

@@ -1,17 +1,28 @@
-"""From prompts to distinct requests, each with a content key.
+"""Everything that a run will ask, and for whom: on disk, so that memory does not grow with it.
 
-Two prompts that read the same are asked once, whatever cells they belong to. Several answers drawn
-to one prompt are several requests, each with a seed of its own.
+Two prompts that read the same are asked once, whatever cells they belong to. Knows prompts and
+requests; knows no backend and no answer.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from tenbin.records import Generate, Prompt, Request, Roll, Sampling, Score, Thinking
+from tenbin.planning.packing import pack_prompt, unpack_prompt, unpack_text
+from tenbin.planning.queue import CHUNK, QUEUE_TABLES, Queue, chunks, marks
+from tenbin.planning.requests import requests_of, score_request
+from tenbin.records import Cell, Prompt, Request
+from tenbin.shelf import scratch_database
+
+_TABLES = (
+    "CREATE TABLE prompts (id INTEGER PRIMARY KEY, cell INTEGER NOT NULL, document TEXT NOT NULL, "
+    "key TEXT NOT NULL, bare TEXT, further TEXT NOT NULL, rest BLOB NOT NULL)",
+    "CREATE TABLE waiting (key TEXT, prompt INTEGER, PRIMARY KEY (key, prompt)) WITHOUT ROWID",
+    "CREATE INDEX waiting_prompts ON waiting (prompt)",
+    "CREATE TABLE reached (prompt INTEGER PRIMARY KEY)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,98 +36,110 @@ class Planned:
     further_keys: tuple[str, ...] = ()
     """Of the second and later answers drawn to the prompt."""
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All of them."""
+        bare = (self.unconditional_key,) if self.unconditional_key is not None else ()
+        return (self.key, *bare, *self.further_keys)
 
-@dataclass(slots=True)
+
 class Plan:
-    """Everything that will be asked, and for whom."""
+    """The prompts of all cells, each cell's in order, and the queue of requests they make."""
 
-    planned: list[Planned] = field(default_factory=list)
-    requests: dict[str, Request] = field(default_factory=dict)
-    """Distinct requests by key, in order of first use."""
+    def __init__(self) -> None:
+        """An empty plan."""
+        self._database = scratch_database(*QUEUE_TABLES, *_TABLES)
+        self.queue = Queue(self._database)
+        self._cells: list[Cell] = []
+        self._spans: dict[Cell, range] = {}
+        self._count = 0
 
-    def add(self, prompts: Iterable[Prompt], unconditional: bool) -> None:
-        """Plan prompts; with `unconditional`, also ask for their choices without the prompt."""
-        for prompt in prompts:
-            requests = _requests(prompt)
-            for request in requests:
-                self.requests.setdefault(request.key, request)
-            bare_key = None
+    def add(self, cell: Cell, prompts: Iterable[Prompt], unconditional: bool) -> None:
+        """Plan all prompts of a cell.
+
+        Args:
+            cell: What they belong to.
+            prompts: Taken one at a time.
+            unconditional: Whether their choices are asked for without the prompt too.
+        """
+        assert cell not in self._spans, f"{cell.id} was planned already"
+        start = self._count
+        for chunk in chunks(prompts):
+            self._write(len(self._cells), chunk, unconditional)
+        self._cells.append(cell)
+        self._spans[cell] = range(start, self._count)
+
+    def _write(self, cell: int, prompts: Sequence[Prompt], unconditional: bool) -> None:
+        asked: list[Request] = []
+        rows: list[tuple[Any, ...]] = []
+        waiting: list[tuple[str, int]] = []
+        for number, prompt in enumerate(prompts, start=self._count):
+            requests = requests_of(prompt)
+            key, *further = (request.key for request in requests)
+            bare = None
             if unconditional and prompt.continuations is not None:
-                bare = score_request("", prompt.continuations)
-                self.requests.setdefault(bare.key, bare)
-                bare_key = bare.key
-            first, *further = (request.key for request in requests)
-            self.planned.append(Planned(prompt, first, bare_key, tuple(further)))
+                requests.append(score_request("", prompt.continuations))
+                bare = requests[-1].key
+            waiting += [(request.key, number) for request in requests]
+            asked += requests
+            keys = (key, bare, " ".join(further))
+            rows.append((number, cell, prompt.document, *keys, pack_prompt(prompt)))
+        self.queue.put(asked)
+        write = self._database.executemany
+        write("INSERT INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        write("INSERT OR IGNORE INTO waiting VALUES (?, ?)", waiting)
+        self._count += len(rows)
 
+    def __len__(self) -> int:
+        """How many prompts there are."""
+        return self._count
 
-def _requests(prompt: Prompt) -> list[Request]:
-    if prompt.kind == "roll":
-        return [roll_request(prompt.text)]
-    if prompt.continuations is not None:
-        return [score_request(prompt.text, prompt.continuations)]
-    if prompt.sampling is None:
-        return [generate_request(prompt.text, prompt.stop, prompt.max_gen_toks, prompt.thinking)]
-    return [
-        sample_request(
-            prompt.text,
-            prompt.stop,
-            prompt.max_gen_toks,
-            prompt.sampling,
-            prompt.cell.seed,
-            sample,
-            prompt.thinking,
+    @property
+    def spans(self) -> Mapping[Cell, range]:
+        """The numbers of each cell's prompts, which follow one another."""
+        return self._spans
+
+    def planned(self, cell: Cell) -> Iterator[list[Planned]]:
+        """A cell's prompts in order, many at a time."""
+        span = self._spans[cell]
+        for start in range(span.start, span.stop, CHUNK):
+            stop = min(start + CHUNK, span.stop)
+            chosen = "prompts.id >= ? AND prompts.id < ? ORDER BY prompts.id"
+            yield list(self._read(chosen, (start, stop)))
+
+    def completed_by(self, keys: Sequence[str]) -> Iterator[Planned]:
+        """Prompts that have all their answers now that these have come; each is given once.
+
+        Args:
+            keys: Of new answers, some hundreds at most. Must be walked through before the next.
+        """
+        arrived = f"FROM waiting WHERE key IN ({marks(keys)})"
+        self._database.execute("DELETE FROM reached")
+        self._database.execute(f"INSERT OR IGNORE INTO reached SELECT prompt {arrived}", keys)
+        self._database.execute(f"DELETE {arrived}", keys)
+        return self._read(
+            "prompts.id IN (SELECT prompt FROM reached WHERE NOT EXISTS "
+            "(SELECT 1 FROM waiting WHERE waiting.prompt = reached.prompt))"
         )
-        for sample in range(prompt.repeats)
-    ]
 
+    def _read(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Planned]:
+        rows = self._database.execute(
+            "SELECT cell, prompts.key, bare, further, prompts.rest, text "
+            f"FROM prompts JOIN requests ON requests.key = prompts.key WHERE {condition}",
+            values,
+        )
+        for cell, key, bare, further, rest, text in rows:
+            prompt = unpack_prompt(rest, self._cells[cell], unpack_text(text))
+            yield Planned(prompt, key, bare, tuple(further.split()))
 
-def roll_request(text: str) -> Roll:
-    """A Roll with its key."""
-    return Roll(content_key("roll", text), text)
-
-
-def score_request(prompt: str, continuations: tuple[str, ...]) -> Score:
-    """A Score with its key."""
-    return Score(content_key("score", prompt, continuations), prompt, continuations)
-
-
-def generate_request(
-    prompt: str, stop: tuple[str, ...], max_gen_toks: int, thinking: Thinking | None = None
-) -> Generate:
-    """A greedy Generate with its key."""
-    key = content_key("generate", prompt, stop, max_gen_toks, *_thought(thinking))
-    return Generate(key, prompt, stop, max_gen_toks, thinking=thinking)
-
-
-def sample_request(
-    prompt: str,
-    stop: tuple[str, ...],
-    max_gen_toks: int,
-    sampling: Sampling,
-    run_seed: int,
-    sample: int,
-    thinking: Thinking | None = None,
-) -> Generate:
-    """A Generate whose answer is drawn, with its key.
-
-    Its seed rests on the run's seed, the prompt and the answer's number alone: under a longer limit
-    the same text goes on, more repeats leave the first ones as they are, and temperatures are
-    compared on the same random numbers.
-    """
-    seed = int(content_key("draw", run_seed, prompt, sample)[:16], 16) >> 1
-    settings = [sampling.temperature, sampling.top_p, sampling.top_k]
-    key = content_key("generate", prompt, stop, max_gen_toks, settings, seed, *_thought(thinking))
-    return Generate(key, prompt, stop, max_gen_toks, sampling, seed, sample, thinking)
-
-
-def _thought(thinking: Thinking | None) -> tuple[object, ...]:
-    """What a key says of thoughts: nothing without any, so that older answers are still found."""
-    if thinking is None:
-        return ()
-    return ({"thinking": [thinking.opening, thinking.closing, thinking.budget]},)
-
-
-def content_key(*content: object) -> str:
-    """A hash of what is asked: equal for equal questions, in any process."""
-    written = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    def keys_by_document(self, cell: Cell) -> Iterator[tuple[str, str]]:
+        """What a cell asks, as pairs of a document and a key, in the order of such pairs."""
+        span = self._spans[cell]
+        rows = self._database.execute(
+            "SELECT document, key, further FROM prompts WHERE id >= ? AND id < ? "
+            "ORDER BY document, key",
+            (span.start, span.stop),
+        )
+        for document, key, further in rows:
+            for one in sorted((key, *further.split())):
+                yield document, one

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenbin.backends.ray.cutting import MOST_CHARACTERS, cut, shared_beginning, text_of
-from tenbin.planning.plan import generate_request, roll_request, score_request
+from tenbin.backends.ray import cutting
+from tenbin.backends.ray.cutting import MOST_CHARACTERS, shared_beginning
+from tenbin.planning.requests import generate_request, roll_request, score_request
 from tenbin.records import Request
 
 _WORDS = st.text("ab 駅海\n", max_size=12)
@@ -19,6 +20,14 @@ _REQUESTS = st.one_of(
     st.builds(roll_request, _WORDS),
 )
 _PLANS = st.lists(_REQUESTS, max_size=120, unique_by=lambda request: request.key)
+
+
+def cut(requests: list[Request], size: int) -> list[tuple[Request, ...]]:
+    return list(cutting.cut(sorted(requests, key=lambda request: request.place), size))
+
+
+def text_of(request: Request) -> str:
+    return request.place[1]
 
 
 def _keys(shards: list[tuple[Request, ...]]) -> list[list[str]]:
@@ -43,7 +52,7 @@ def _plan(documents: int, shots: int = 3, seed: int = 1) -> list[Request]:
 
 @given(_PLANS, st.integers(1, 20))
 def test_every_request_is_in_one_shard(plan: list[Request], size: int) -> None:
-    shards = list(cut(plan, size))
+    shards = cut(plan, size)
     assert sorted(request.key for shard in shards for request in shard) == sorted(
         request.key for request in plan
     )
@@ -55,28 +64,28 @@ def test_every_request_is_in_one_shard(plan: list[Request], size: int) -> None:
 def test_order_does_not_matter(plan: list[Request], size: int, generator: random.Random) -> None:
     shuffled = list(plan)
     generator.shuffle(shuffled)
-    assert _keys(list(cut(plan, size))) == _keys(list(cut(shuffled, size)))
+    assert _keys(cut(plan, size)) == _keys(cut(shuffled, size))
 
 
 @given(_PLANS, st.integers(1, 20), st.randoms(use_true_random=False))
 def test_the_rest_is_cut_as_before_when_whole_shards_are_gone(
     plan: list[Request], size: int, generator: random.Random
 ) -> None:
-    shards = list(cut(plan, size))
+    shards = cut(plan, size)
     left = [shard for shard in shards if generator.random() < 0.5]
     again = cut([request for shard in left for request in shard], size)
-    assert _keys(list(again)) == _keys(left)
+    assert _keys(again) == _keys(left)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cuts_fall_together_again_after_a_missing_request(seed: int) -> None:
     """Failures are asked again: their shards differ, most of the others must not."""
     plan = _plan(400, seed=seed)
-    whole = {tuple(keys) for keys in _keys(list(cut(plan, 64)))}
+    whole = {tuple(keys) for keys in _keys(cut(plan, 64))}
     generator = random.Random(seed)
     missing = set(generator.sample(range(len(plan)), 3))
     rest = [request for at, request in enumerate(plan) if at not in missing]
-    without = {tuple(keys) for keys in _keys(list(cut(rest, 64)))}
+    without = {tuple(keys) for keys in _keys(cut(rest, 64))}
     # A shard that differs is one with a missing request, or one of the few until the next
     # cut in common.
     assert len(whole) > 40
@@ -85,7 +94,7 @@ def test_cuts_fall_together_again_after_a_missing_request(seed: int) -> None:
 
 def test_long_texts_close_a_shard_early() -> None:
     plan = [roll_request(f"{number:05d}" + "字" * 30_000) for number in range(30)]
-    shards = list(cut(plan, 256))
+    shards = cut(plan, 256)
     assert all(sum(len(text_of(r)) for r in shard[:-1]) < MOST_CHARACTERS for shard in shards)
     assert len(shards) >= 5
 
@@ -94,14 +103,14 @@ def test_a_shared_beginning_is_counted_once() -> None:
     """Sixty questions about one long text are one shard: their work is little."""
     text = "本文" * 5_000
     plan = [score_request(f"{text}問い{number}", ("はい", "いいえ")) for number in range(60)]
-    assert len(list(cut(plan, 256))) == 1
+    assert len(cut(plan, 256)) == 1
 
 
 def test_little_sharing_is_lost() -> None:
     plan = _plan(500)
     ordered = sorted(plan, key=text_of)
     whole = _distinct(ordered)
-    shards = list(cut(plan, 256))
+    shards = cut(plan, 256)
     parts = sum(_distinct(shard) for shard in shards)
     longest = max(len(text_of(request)) for request in plan)
     assert parts - whole <= (len(shards) - 1) * longest

@@ -6,7 +6,7 @@ Knows the backend protocol; what a model is, the wrapped backend knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
@@ -108,11 +108,11 @@ class RayBackend:
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, a shard at a time."""
-        for pairs in self.run_portions(requests):
+        for pairs in self.run_portions(sorted(requests, key=lambda request: request.place)):
             yield from pairs
 
-    def run_portions(self, requests: Sequence[Request]) -> Iterator[Pairs]:
-        """Every shard's answers, each as soon as it is whole."""
+    def run_portions(self, requests: Iterable[Request]) -> Iterator[Pairs]:
+        """Every shard's answers, each as soon as it is whole; shards are cut as workers ask."""
         if self._is_closed:
             raise BackendError("the backend was closed", "open it again")
         if self._crew is None:

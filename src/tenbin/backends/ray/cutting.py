@@ -1,12 +1,12 @@
 """Cuts requests into shards along the tree of their beginnings, so that sharing survives the cut.
 
-Requests are sorted by kind and text, which is a walk through the prefix tree; a shard is a stretch
-of that walk. Shards decide which requests are batched together, so the cut must not depend on who
-answers it: a shard is closed by its own requests alone, never by what follows it, by the number of
-workers or by how many requests there are. Hence, where finished shards are taken away, the others
-are cut as they were. A shard may also be closed early, after a request whose key says so: where
-single requests are missing (failures are not kept and are asked again), cuts fall together again
-soon after them. Knows requests; knows no worker and no Ray.
+Requests come in the order of kind and text, which is a walk through the prefix tree; a shard is a
+stretch of that walk, cut off when it is asked for. Shards decide which requests are batched
+together, so the cut must not depend on who answers it: a shard is closed by its own requests alone,
+never by what follows it, by the number of workers or by how many requests there are. Hence, where
+finished shards are taken away, the others are cut as they were. A shard may also be closed early,
+after a request whose key says so: where single requests are missing (failures are not kept and are
+asked again), cuts fall together again soon after them. Knows requests; knows no worker and no Ray.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 
-from tenbin.records import Generate, Request, Roll, Score
+from tenbin.records import Generate, Request, Score
 
 MOST_CHARACTERS = 200_000
 """New characters a shard at most: what was read for the request before it is not counted."""
-_KINDS: dict[type, int] = {Score: 0, Roll: 1, Generate: 2}
 _WRITTEN = 4
 """Characters read that cost as much as a token written, roughly: it closes shards, no more."""
 
@@ -27,12 +26,12 @@ def cut(requests: Iterable[Request], size: int) -> Iterator[tuple[Request, ...]]
     """Shards of at most `size` requests, each request in one of them.
 
     Args:
-        requests: In any order; the shards do not depend on it.
+        requests: In the order of their places.
         size: Where a shard is closed at the latest; a quarter closes one at the earliest.
     """
     shard: list[Request] = []
     work = 0
-    for request in sorted(requests, key=_place):
+    for request in requests:
         if shard and type(shard[0]) is not type(request):
             yield tuple(shard)
             shard, work = [], 0
@@ -43,15 +42,6 @@ def cut(requests: Iterable[Request], size: int) -> Iterator[tuple[Request, ...]]
             shard, work = [], 0
     if shard:
         yield tuple(shard)
-
-
-def text_of(request: Request) -> str:
-    """What the model reads of a request before anything is told apart."""
-    return request.text if isinstance(request, Roll) else request.prompt
-
-
-def _place(request: Request) -> tuple[int, str, str]:
-    return _KINDS[type(request)], text_of(request), request.key
 
 
 def _closes(request: Request, count: int, work: int, size: int) -> bool:
@@ -65,8 +55,8 @@ def _closes(request: Request, count: int, work: int, size: int) -> bool:
 
 
 def _new_work(request: Request, before: Request | None) -> int:
-    text = text_of(request)
-    new = len(text) - (shared_beginning(text, text_of(before)) if before is not None else 0)
+    text = request.place[1]
+    new = len(text) - (shared_beginning(text, before.place[1]) if before is not None else 0)
     if isinstance(request, Score):
         return new + sum(len(continuation) for continuation in request.continuations)
     return new + _WRITTEN * request.room if isinstance(request, Generate) else new

@@ -55,7 +55,7 @@ def _hand_out(team: Team, ledger: Ledger, now: float) -> None:
     """Everybody gets something before anybody gets more; at the end nobody gets more."""
     for depth in range(_AHEAD):
         for member in team.ready:
-            if len(member.shards) != depth or (depth and ledger.waiting <= len(team.ready)):
+            if len(member.shards) != depth or (depth and not ledger.has_more_than(len(team.ready))):
                 continue
             shard = ledger.take(now, member.shards.values())
             if shard is not None:

@@ -1,13 +1,14 @@
 """Which shard is where: what was handed out, answered, lost, sent again, given up.
 
-Every request is answered exactly once, whatever happens to workers. Knows no Ray and no clock:
-whoever asks says what time it is.
+Shards that nobody has yet are cut when they are needed: memory holds those that are out. Every
+request is answered exactly once, whatever happens to workers. Knows no Ray and no clock: whoever
+asks says what time it is.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tenbin.records import Failure, Request, Response
@@ -56,7 +57,9 @@ class Tally:
 class Ledger:
     """The state of all shards of one run."""
 
+    _uncut: Iterator[Sequence[Request]] = field(default_factory=lambda: iter(()))
     _new: deque[Shard] = field(default_factory=deque)
+    """The next ones, as far ahead as anybody looked."""
     _returned: deque[Shard] = field(default_factory=deque)
     _out: dict[int, Shard] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
@@ -64,17 +67,21 @@ class Ledger:
     @classmethod
     def of(cls, portions: Iterable[Sequence[Request]]) -> Ledger:
         """A ledger of shards that nobody has yet."""
-        return cls(deque(Shard(requests) for requests in portions))
+        return cls(iter(portions))
 
     @property
     def is_complete(self) -> bool:
         """Whether everything was answered."""
-        return not (self._new or self._returned or self._out)
+        return not (self._out or self.has_more_than(0))
 
-    @property
-    def waiting(self) -> int:
-        """Shards that nobody has."""
-        return len(self._new) + len(self._returned)
+    def has_more_than(self, count: int) -> bool:
+        """Whether more shards than that are with nobody."""
+        while len(self._new) + len(self._returned) <= count:
+            portion = next(self._uncut, None)
+            if portion is None:
+                return False
+            self._new.append(Shard(portion))
+        return True
 
     def take(self, now: float, held: Iterable[Shard]) -> Shard | None:
         """The next shard for a worker: one that nobody has, else one that takes long elsewhere.
@@ -84,7 +91,8 @@ class Ledger:
             held: What the worker has already. One that has some gets no other's.
         """
         mine = {id(shard) for shard in held}
-        source = self._new or self._returned
+        # Returned ones wait behind those that nobody had.
+        source = self._new if self.has_more_than(len(self._returned)) else self._returned
         if source:
             shard = source.popleft()
             shard.since = now
