@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from tenbin.errors import ConfigError
@@ -23,6 +23,7 @@ _KINDS: dict[str, Callable[..., Response]] = {
     "rolled": Rolled,
 }
 _NAMES: dict[type, str] = {Scores: "scores", Picked: "picked", Text: "text", Rolled: "rolled"}
+_FIELDS = {kind: [field.name for field in fields(kind)] for kind in _NAMES}
 # SQLite takes a bounded number of parameters a statement.
 _CHUNK = 500
 
@@ -95,7 +96,10 @@ class Journal:
 
 
 def _encode(response: Response) -> str:
-    return json.dumps(asdict(response), ensure_ascii=False)
+    values = {name: getattr(response, name) for name in _FIELDS[type(response)]}
+    if values.get("usage") is not None:
+        values["usage"] = asdict(values["usage"])
+    return json.dumps(values, ensure_ascii=False)
 
 
 def _decode(kind: str, payload: str) -> Response:
