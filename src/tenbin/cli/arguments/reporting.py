@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
-Command = Callable[..., argparse.ArgumentParser]
+from tenbin.cli.arguments.command import Command
 
 _EXAMPLES = """examples:
   tenbin report result.json -o report.html

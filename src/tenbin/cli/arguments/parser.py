@@ -1,0 +1,65 @@
+"""The whole command line, and what is said of arguments that no command takes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+
+from tenbin.cli.arguments.command import Help, add_command
+from tenbin.cli.arguments.comparing import add_compare, add_consistency
+from tenbin.cli.arguments.preparing import add_doctor, add_preview, add_tasks, add_validate
+from tenbin.cli.arguments.reporting import add_report, add_serve
+from tenbin.cli.arguments.running import add_run, add_sweep
+from tenbin.version import __version__
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="tenbin",
+        description="tenbin (天秤): weigh language models across prompt templates and languages.",
+        epilog="start with `make demo`, or:\n"
+        "  tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli \\\n"
+        "      --sample_data",
+        formatter_class=Help,
+    )
+    parser.add_argument("--version", action="version", version=f"tenbin {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    command = partial(add_command, commands)
+    add_run(command)
+    add_sweep(command)
+    add_report(command)
+    add_serve(command)
+    add_tasks(command)
+    add_preview(command)
+    add_validate(command)
+    add_compare(command)
+    add_doctor(command)
+    add_consistency(command)
+    return parser
+
+
+def normalise_flags(argv: Sequence[str]) -> list[str]:
+    """`--num-fewshot=3` as `--num_fewshot=3`: hyphens and underscores are both accepted."""
+    normalised = []
+    for argument in argv:
+        if argument.startswith("--") and len(argument) > 2:
+            name, equals, value = argument.partition("=")
+            argument = "--" + name[2:].replace("-", "_") + equals + value
+        normalised.append(argument)
+    return normalised
+
+
+def explain_unknown(unknown: Sequence[str], command: str | None) -> str:
+    """What to say of arguments that no command takes."""
+    from difflib import get_close_matches
+
+    known: list[str] = []
+    for action in build_parser()._actions:
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
+            known = list(action.choices[command]._option_string_actions)
+    written = unknown[0].partition("=")[0]
+    close = get_close_matches(written, known, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return f"unknown argument {unknown[0]!r}\n  → {guess}`tenbin {command} --help` lists all"
