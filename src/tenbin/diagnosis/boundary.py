@@ -106,73 +106,78 @@ def _differs(
 
 def judge_boundary(found: Boundary) -> list[Finding]:
     """What of it matters."""
-    findings = []
-    if found.lost:
-        findings.append(
-            Finding(
-                "boundary",
-                "lost_answer",
-                "problem",
-                "an answer has no token of its own, so its document fails",
-                f"{found.lost} of {found.documents} documents fail: an answer merges with the "
-                "prompt's last token",
-                found.lost,
-                found.documents,
-                "use --encoding separate, or a template that ends in a new line",
-                found.examples.get("lost", ()),
-            )
-        )
-    if found.other_text:
-        rare = found.other_text * 100 < found.choices
-        findings.append(
-            Finding(
-                "boundary",
-                "other_text",
-                "note" if rare else "warning",
-                "a token spans the border, and what is scored spells another text",
-                f"{found.other_text} of {found.choices} choices: joint encoding cuts the whole "
-                "text at the prompt's token count, which is not where the prompt ends",
-                found.other_text,
-                found.choices,
-                "use --encoding separate for this template; lm-eval scores it as joint does",
-                found.examples.get("other_text", ()),
-            )
-        )
-    if found.other_tokens:
-        findings.append(
-            Finding(
-                "boundary",
-                "other_tokens",
-                "note",
-                "answers are asked in other tokens than the text's own",
-                f"{found.other_tokens} of {found.choices} choices: the model meets a cut that its "
-                "tokenizer does not make in running text",
-                found.other_tokens,
-                found.choices,
-                "all choices bear it alike, but likelihoods fall; "
-                + (
-                    "--encoding joint asks the text's own tokens"
-                    if found.encoding == "separate"
-                    else "compare with --encoding separate"
-                ),
-                found.examples["other_tokens"],
-            )
-        )
-    if found.moved_space:
-        findings.append(
-            Finding(
-                "boundary",
-                "moved_space",
-                "note",
-                "the prompt ends in white space, which joint encoding scores with the answer",
-                f"{found.moved_space} of {found.documents} documents",
-                found.moved_space,
-                found.documents,
-                "nothing to do: it is the same for all choices, and lm-eval's way; "
-                "token counts of answers include it",
-            )
-        )
-    return findings
+    judged = (
+        (found.lost, _lost_answer),
+        (found.other_text, _other_text),
+        (found.other_tokens, _other_tokens),
+        (found.moved_space, _moved_space),
+    )
+    return [judge(found) for count, judge in judged if count]
+
+
+def _lost_answer(found: Boundary) -> Finding:
+    return Finding(
+        "boundary",
+        "lost_answer",
+        "problem",
+        "an answer has no token of its own, so its document fails",
+        f"{found.lost} of {found.documents} documents fail: an answer merges with the "
+        "prompt's last token",
+        found.lost,
+        found.documents,
+        "use --encoding separate, or a template that ends in a new line",
+        found.examples.get("lost", ()),
+    )
+
+
+def _other_text(found: Boundary) -> Finding:
+    is_rare = found.other_text * 100 < found.choices
+    return Finding(
+        "boundary",
+        "other_text",
+        "note" if is_rare else "warning",
+        "a token spans the border, and what is scored spells another text",
+        f"{found.other_text} of {found.choices} choices: joint encoding cuts the whole "
+        "text at the prompt's token count, which is not where the prompt ends",
+        found.other_text,
+        found.choices,
+        "use --encoding separate for this template; lm-eval scores it as joint does",
+        found.examples.get("other_text", ()),
+    )
+
+
+def _other_tokens(found: Boundary) -> Finding:
+    instead = (
+        "--encoding joint asks the text's own tokens"
+        if found.encoding == "separate"
+        else "compare with --encoding separate"
+    )
+    return Finding(
+        "boundary",
+        "other_tokens",
+        "note",
+        "answers are asked in other tokens than the text's own",
+        f"{found.other_tokens} of {found.choices} choices: the model meets a cut that its "
+        "tokenizer does not make in running text",
+        found.other_tokens,
+        found.choices,
+        f"all choices bear it alike, but likelihoods fall; {instead}",
+        found.examples["other_tokens"],
+    )
+
+
+def _moved_space(found: Boundary) -> Finding:
+    return Finding(
+        "boundary",
+        "moved_space",
+        "note",
+        "the prompt ends in white space, which joint encoding scores with the answer",
+        f"{found.moved_space} of {found.documents} documents",
+        found.moved_space,
+        found.documents,
+        "nothing to do: it is the same for all choices, and lm-eval's way; "
+        "token counts of answers include it",
+    )
 
 
 def _ends_in_space(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -45,18 +45,12 @@ def examine(
     families: dict[str, list[AnswerSet]] = {}
     for one in sets:
         families.setdefault(one.family, []).append(one)
-    languages = {language for one in sets for language in one.columns}
-    if reference is not None and reference not in languages:
-        raise ConfigError(
-            f"--reference {reference}: no such language in the runs",
-            f"they have {', '.join(sorted(languages))}",
-        )
+    origin = _origin(reference, {language for one in sets for language in one.columns})
     if alignment is not None and len(families) > 1:
         raise ConfigError(
             f"--alignment is for one family of tasks, the runs have {', '.join(families)}",
             "choose with --tasks",
         )
-    origin = reference or (DEFAULT_REFERENCE if DEFAULT_REFERENCE in languages else None)
     given = read_alignment(alignment) if alignment is not None else None
     aligned = {family: align_family(members, given, origin) for family, members in families.items()}
     document = {
@@ -83,6 +77,18 @@ def examine(
             "consistency needs two languages of a task, or one as choice and as generation",
         )
     return document
+
+
+def _origin(reference: str | None, languages: Set[str]) -> str | None:
+    """The language that gaps are measured from; None where none is named and there is no usual."""
+    if reference is None:
+        return DEFAULT_REFERENCE if DEFAULT_REFERENCE in languages else None
+    if reference not in languages:
+        raise ConfigError(
+            f"--reference {reference}: no such language in the runs",
+            f"they have {', '.join(sorted(languages))}",
+        )
+    return reference
 
 
 def _run(name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
