@@ -8,6 +8,7 @@ import pytest
 
 from tenbin.config import build_config
 from tenbin.errors import ConfigError
+from tenbin.planning.requests import content_key
 from tenbin.preparation import choose_cells, load_data, prompt_settings, prompts_of, selecting_cells
 
 
@@ -103,6 +104,9 @@ def test_documents_that_choose_come_from_another_split_and_are_the_same_for_all(
     # By lot, not the first of the file; another seed draws others.
     first = [document.id for document in data.for_cell(choosing[0])[0].documents[:3]]
     assert drawn[0] != first
+    ids = [document.id for document in data.for_cell(choosing[0])[0].documents]
+    lots = sorted(ids, key=lambda id: content_key(config.seed, id))[:3]
+    assert drawn[0] == [id for id in ids if id in lots]
 
 
 def test_choosing_on_the_scored_split_is_refused() -> None:

@@ -6,7 +6,8 @@ a row or a template shows before a model does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,8 +25,11 @@ from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.planning.requests import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Chat
-from tenbin.prompts.building import Measure, PromptSettings, build_prompts
+from tenbin.prompts.building import PromptSettings, build_prompts
+from tenbin.prompts.fitting import Measure
+from tenbin.prompts.pool import Pool
 from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task
+from tenbin.shelf import Shelf
 from tenbin.sweeping import all_templates, check_sweep, swept_cells, swept_templates
 from tenbin.tasks.registry import Selected, load_registry
 from tenbin.tasks.sampling import check_repeats, overridden
@@ -50,6 +54,8 @@ class Data:
     progress: Progress | None = None
     """Told how downloads go on."""
     _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
+    _pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
+    _lots: dict[tuple[str, str, int, int], Shelf[Document]] = field(default_factory=dict)
 
     def load(self, dataset: Dataset, split: str) -> DocumentSet:
         """The documents of a split."""
@@ -65,6 +71,24 @@ class Data:
         if setup.cell.shots == 0 or setup.task.fewshot.split is None:
             return scored, None
         return scored, self.load(setup.task.dataset, setup.task.fewshot.split)
+
+    def pool(self, setup: CellSetup) -> Pool:
+        """Where a cell's examples come from, one pool a split; empty without shots."""
+        _, examples = self.for_cell(setup)
+        if examples is None or setup.task.fewshot.split is None:
+            return Pool(())
+        key = (repr(setup.task.dataset), setup.task.fewshot.split)
+        if key not in self._pools:
+            self._pools[key] = Pool(examples.documents)
+        return self._pools[key]
+
+    def by_lot(self, setup: CellSetup, count: int, seed: int) -> Shelf[Document]:
+        """So many of the cell's documents, the same ones for every template."""
+        key = (repr(setup.task.dataset), setup.task.split, count, seed)
+        if key not in self._lots:
+            scored, _ = self.for_cell(setup)
+            self._lots[key] = _drawn(scored.documents, count, seed)
+        return self._lots[key]
 
     def files(self, setup: CellSetup) -> dict[str, tuple[DataFile, ...]]:
         """The files behind a cell, by split."""
@@ -284,27 +308,20 @@ def prompts_of(
     settings: PromptSettings,
     tokenizer: Measure | None,
     chat: Chat | None = None,
-) -> list[Prompt]:
+) -> Iterator[Prompt]:
     """The prompts of one cell; conversations are formatted by `chat`, or by the tokenizer."""
-    scored, pool = data.for_cell(setup)
-    documents: Sequence[Document] = scored.documents
+    documents: Sequence[Document] = data.for_cell(setup)[0].documents
     limit = setup.limit
     if setup.selects and limit is not None:
         # By the run's seed, not the cell's: every draw of examples meets the same documents.
-        documents, limit = _drawn(documents, int(limit), settings.seed), None
+        documents, limit = data.by_lot(setup, int(limit), settings.seed), None
     return build_prompts(
-        setup.task,
-        setup.cell,
-        documents,
-        pool.documents if pool is not None else (),
-        limit,
-        settings,
-        tokenizer,
-        chat,
+        setup.task, setup.cell, documents, data.pool(setup), limit, settings, tokenizer, chat
     )
 
 
-def _drawn(documents: Sequence[Document], count: int, seed: int) -> list[Document]:
-    """So many documents by lot, the same ones for every template: files may be sorted."""
-    order = sorted(range(len(documents)), key=lambda at: content_key(seed, documents[at].id))
-    return [documents[at] for at in sorted(order[:count])]
+def _drawn(documents: Sequence[Document], count: int, seed: int) -> Shelf[Document]:
+    """So many documents by lot, in their order: files may be sorted."""
+    keys = (content_key(seed, document.id) for document in documents)
+    drawn = heapq.nsmallest(count, ((key, at) for at, key in enumerate(keys)))
+    return Shelf(documents[at] for at in sorted(at for _, at in drawn))

@@ -9,8 +9,11 @@ import pytest
 
 from tenbin.backends.scripted import CharacterTokenizer
 from tenbin.errors import ConfigError, DataError, TaskError
+from tenbin.prompts import building
 from tenbin.prompts.building import PromptSettings, build_prompts
-from tenbin.records import Cell, Document, Parallel, Prompt, Task
+from tenbin.prompts.pool import Pool
+from tenbin.records import Cell, Document, Parallel, Prompt, Task, Thinking
+from tenbin.shelf import Shelf
 from tenbin.tasks.registry import load_registry
 
 
@@ -44,7 +47,7 @@ def build(
 ) -> list[Prompt]:
     cell = Cell(task.name, task.version, template, shots, 1)
     prepared = PromptSettings(**settings)  # type: ignore[arg-type]
-    return build_prompts(task, cell, documents, POOL, limit, prepared, tokenizer)
+    return list(build_prompts(task, cell, documents, Pool(POOL), limit, prepared, tokenizer))
 
 
 def test_parts_are_joined_without_anything_between(task: Task) -> None:
@@ -132,11 +135,12 @@ def test_generation_needs_room_for_its_answer() -> None:
     fields = {"title": "題", "context": "文", "question": "問", "answers": {"text": ["答え", "答"]}}
     documents = [Document(f"d{i}", fields, None, "x:1") for i in range(2)]
     cell = Cell(task.name, task.version, "0.1", 0, 1)
-    whole = build_prompts(task, cell, documents, [], None, PromptSettings(), None)[0]
+    whole = next(build_prompts(task, cell, documents, Pool([]), None, PromptSettings(), None))
     assert whole.references == ("答え", "答")
     assert whole.max_gen_toks == task.max_gen_toks
     settings = PromptSettings(cap_by_references=True)
-    capped = build_prompts(task, cell, documents, [], None, settings, CharacterTokenizer())[0]
+    tokenizer = CharacterTokenizer()
+    capped = next(build_prompts(task, cell, documents, Pool([]), None, settings, tokenizer))
     assert capped.max_gen_toks == 2, "the longest reference, in tokens"
 
 
@@ -164,9 +168,10 @@ def test_a_chat_turn_begins_without_the_delimiter() -> None:
     fields = {"context": "c", "question": "q", "options": list("wxyz"), "label": 0}
     documents = [Document("d", fields, "d", "x:1")]
     cell = Cell(task.name, task.version, "default", 0, 1)
-    plain = build_prompts(task, cell, documents, [], None, PromptSettings(), None)[0]
+    plain = next(build_prompts(task, cell, documents, Pool([]), None, PromptSettings(), None))
     settings = PromptSettings(apply_chat_template=True)
-    chat = build_prompts(task, cell, documents, [], None, settings, CharacterTokenizer())[0]
+    tokenizer = CharacterTokenizer()
+    chat = next(build_prompts(task, cell, documents, Pool([]), None, settings, tokenizer))
     assert plain.continuations == (" A. w", " B. x", " C. y", " D. z")
     assert chat.continuations == chat.choices == ("A. w", "B. x", "C. y", "D. z")
 
@@ -221,3 +226,66 @@ def test_prompts_know_their_row_and_the_item_that_the_key_names(task: Task) -> N
     named = [(p.row, p.item) for p in build(parallel, "0.1", documents=rows)]
     assert named == [(3, "7"), (4, None), (None, None)], "nothing stands in for a missing key"
     assert [p.item for p in build(task, "0.1", documents=rows)] == [None] * 3
+
+
+class Watched(Shelf[Document]):
+    """Says which of its records was the last to be read."""
+
+    last = -1
+
+    def _read(self, at: int) -> Document:
+        self.last = at
+        return super()._read(at)
+
+
+def test_prompts_are_made_as_they_are_asked_for(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_BATCH", 10)
+    documents = Watched(row(f"v{at}", label=at % 5) for at in range(95))
+    cell = Cell(task.name, task.version, "0.1", 3, 1)
+    made = build_prompts(task, cell, documents, Pool(POOL), None, PromptSettings(), None)
+    assert documents.last == -1
+    next(made)
+    assert documents.last == 9
+    assert len(list(made)) == 94 and documents.last == 94
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_prompts_do_not_depend_on_what_is_made_together_or_kept(
+    task: Task, running: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [row(f"v{at}", question="長" * (at % 23), label=at % 5) for at in range(45)]
+    # A shelf makes its records anew, often where the last one was: only an id tells them apart.
+    pool = Pool(Shelf(row(f"t{at}", question=f"{at}" * (at % 7 + 1)) for at in range(30)))
+    cell = Cell(task.name, task.version, "0.1", 3, 1)
+    settings = PromptSettings(running_draw=running)
+
+    def made() -> list[Prompt]:
+        tokenizer = CharacterTokenizer(max_length=200)
+        return list(build_prompts(task, cell, documents, pool, None, settings, tokenizer))
+
+    whole = made()
+    assert {prompt.dropped_examples for prompt in whole} >= {0, 1}
+    for prompt in whole:
+        for example in prompt.examples:
+            at = int(example.removeprefix("t"))
+            assert f"[問題]:{f'{at}' * (at % 7 + 1)}\n" in prompt.text
+    monkeypatch.setattr(building, "_BATCH", 7)
+    monkeypatch.setattr(building, "_KEPT", 2)
+    assert made() == whole
+
+
+def test_settings_are_refused_before_the_first_prompt_is_asked_for(task: Task) -> None:
+    def opened(template: str, shots: int, task: Task = task, **settings: bool) -> object:
+        cell = Cell(task.name, task.version, template, shots, 1)
+        prepared = PromptSettings(**settings)  # type: ignore[arg-type]
+        tokenizer = CharacterTokenizer(max_length=2000)
+        return build_prompts(task, cell, ASKED, Pool(POOL), None, prepared, tokenizer)
+
+    with pytest.raises(ConfigError, match="20 examples were asked for"):
+        opened("0.1", 20)
+    with pytest.raises(ConfigError, match="writes a chat format itself"):
+        opened("0.6", 0, apply_chat_template=True)
+    with pytest.raises(ConfigError, match="leave no room for a prompt"):
+        opened("0.1", 0, replace(task, thinking=Thinking(budget=2048)))

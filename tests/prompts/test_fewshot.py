@@ -7,7 +7,8 @@ import random
 import pytest
 
 from tenbin.errors import ConfigError
-from tenbin.prompts.fewshot import Pool, open_draw
+from tenbin.prompts.fewshot import open_draw
+from tenbin.prompts.pool import Pool
 from tenbin.records import Document, FewshotPlan, Task
 from tenbin.tasks.registry import load_registry
 
@@ -33,7 +34,7 @@ def stratified() -> Task:
 
 def draws(task: Task, pool: list[Document], asked: list[Document], **changes: object) -> dict:
     options = {"shots": 3, "seed": 1, "mode": "random", "running": False, **changes}
-    draw = open_draw(task, pool, **options)
+    draw = open_draw(task, Pool(pool), **options)
     return {d.id: [e.id for e in draw.examples(d)] for d in asked}
 
 
@@ -97,8 +98,9 @@ def test_too_few_examples_is_an_error_that_counts_them(task: Task) -> None:
 
 def test_running_draw_is_one_generator_for_order_and_examples(task: Task) -> None:
     pool, asked = documents(50), documents(20, "v")
-    draw = open_draw(task, pool, 3, 42, "random", True)
-    got = [(d.id, [e.id for e in draw.examples(d)]) for d in draw.order(asked)[:5]]
+    draw = open_draw(task, Pool(pool), 3, 42, "random", True)
+    first = [asked[at] for at in draw.order(len(asked))[:5]]
+    got = [(d.id, [e.id for e in draw.examples(d)]) for d in first]
     # The same, spelled out as the published program does it.
     rng = random.Random(42)
     shuffled = list(asked)
@@ -109,15 +111,16 @@ def test_running_draw_is_one_generator_for_order_and_examples(task: Task) -> Non
 def test_running_draw_from_the_scored_split_leaves_the_document_out() -> None:
     shared = load_registry().newest("mlogiqa_mcq_ja")
     pool = documents(6)
-    draw = open_draw(shared, pool, 4, 42, "random", True)
-    for document in draw.order(pool):
+    draw = open_draw(shared, Pool(pool), 4, 42, "random", True)
+    for document in (pool[at] for at in draw.order(len(pool))):
         examples = draw.examples(document)
         assert len(examples) == 4 and document not in examples
 
 
 def test_stratified_running_draw_as_published() -> None:
-    pool = Pool(documents(31), "label")
-    got = [d.id for d in pool.sample(random.Random(42), 5)]
+    pool = Pool(documents(31))
+    drawn = pool.sample(random.Random(42), 5, "label")
+    got = [pool.example(at).document.id for at in drawn]
     rng = random.Random(42)
     strata: dict[int, list[Document]] = {}
     for document in documents(31):

@@ -8,6 +8,7 @@ import pytest
 
 from tenbin.errors import DataError, TaskError
 from tenbin.prompts.building import PromptSettings, build_prompts
+from tenbin.prompts.pool import Pool
 from tenbin.records import Cell, Dataset, Document, FewshotPlan, MetricUse, Prompt, Task, Template
 
 TEMPLATE = Template("default", "", "", None, "text", " ", "\n\n", ())
@@ -34,7 +35,8 @@ def build(*texts: object, target: str = "text", **settings: object) -> list[Prom
         for at, text in enumerate(texts)
     ]
     task = replace(TASK, templates={"default": replace(TEMPLATE, target=target)})
-    return build_prompts(task, CELL, documents, (), None, PromptSettings(**settings), None)  # type: ignore[arg-type]
+    prepared = PromptSettings(**settings)  # type: ignore[arg-type]
+    return list(build_prompts(task, CELL, documents, Pool(()), None, prepared, None))
 
 
 def test_texts_stay_as_they_are() -> None:

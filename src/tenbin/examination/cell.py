@@ -5,7 +5,7 @@ Joins prompts, a tokenizer and the checks of `diagnosis`; asks no model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tenbin.backends.base import TokenReader
@@ -30,6 +30,7 @@ from tenbin.diagnosis.thoughts import judge_thoughts
 from tenbin.errors import TenbinError
 from tenbin.preparation import CellSetup, Data, prompt_settings
 from tenbin.prompts.building import build_prompts, limited
+from tenbin.prompts.pool import Pool
 from tenbin.readings import Reading
 from tenbin.records import Document, Prompt
 
@@ -91,10 +92,9 @@ def examine_cell(
     fit = judge_fit(template, markers, reader.vocabulary, config.apply_chat_template)
     if setup.task.kind == "roll":
         fit = Fit("no sign", "texts are weighed as they are: there is no wording")
-    scored, pool = data.for_cell(setup)
-    examples = pool.documents if pool is not None else ()
+    scored, pool = data.for_cell(setup)[0].documents, data.pool(setup)
     try:
-        prompts = _prompts(setup, scored.documents, examples, config, reader)
+        prompts = list(_prompts(setup, scored, pool, config, reader))
     except TenbinError as error:
         refused = Finding(
             "prompts", "refused", "problem", "the prompts cannot be made", error.message, 1, 1,
@@ -104,7 +104,7 @@ def examine_cell(
     readings = reader.read(prompts)
     packed = pack_rows(readings)
     measures = _measure(
-        setup, prompts, readings, packed, markers, (scored.documents, examples), config, reader
+        setup, prompts, readings, packed, markers, (scored, pool.documents), config, reader
     )
     findings = _judge(setup, measures, reader.tokenizer.thinking_marks)
     return CellDiagnosis(setup, fit, measures, tuple(findings)), packed
@@ -113,10 +113,10 @@ def examine_cell(
 def _prompts(
     setup: CellSetup,
     documents: Sequence[Document],
-    pool: Sequence[Document],
+    pool: Pool,
     config: RunConfig,
     reader: TokenReader,
-) -> list[Prompt]:
+) -> Iterator[Prompt]:
     """The prompts of a sample that is spread over the set, each as a run would ask it.
 
     Where examples are drawn by one running generator, they depend on all documents before, and
@@ -125,7 +125,7 @@ def _prompts(
     settings = prompt_settings(config)
     limit = setup.limit
     if not settings.running_draw:
-        count = len(limited(list(documents), limit))
+        count = limited(len(documents), limit)
         documents = [documents[at * len(documents) // count] for at in range(count)]
         limit = None
     return build_prompts(setup.task, setup.cell, documents, pool, limit, settings, reader.tokenizer)
@@ -147,7 +147,11 @@ def _measure(
     reader: TokenReader,
 ) -> Measures:
     vocabulary = reader.vocabulary
-    asked, shown = ({document.id: document for document in some} for some in documents)
+    met = {prompt.document for prompt in prompts}, {id for p in prompts for id in p.examples}
+    asked, shown = (
+        {document.id: document for document in some if document.id in ids}
+        for some, ids in zip(documents, met, strict=True)
+    )
     special = [word for word, is_special in vocabulary.added.items() if is_special]
     chat_words: list[str] = []
     if config.apply_chat_template:

@@ -1,42 +1,36 @@
 """All prompts of one cell: ordered, limited, with their examples, fitted to the model's window.
 
-The tokenizer, where there is one, only measures and formats; no text depends on anything else of
-the model.
+Prompts are made some at a time, as they are asked for. The tokenizer, where there is one, only
+measures and formats; no text depends on anything else of the model.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from tenbin.errors import ConfigError
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, Chat, open_assembly
-from tenbin.prompts.fewshot import open_draw
+from tenbin.prompts.fewshot import Draw, open_draw
+from tenbin.prompts.fitting import (
+    Draft,
+    Measure,
+    check_thinking_room,
+    fit_examples,
+    generation_caps,
+)
+from tenbin.prompts.pool import Pool
 from tenbin.prompts.wording import Worded, whole_text, word
-from tenbin.records import Cell, Document, Prompt, Task, Thinking
+from tenbin.records import Cell, Document, Prompt, Task
 
-
-class Measure(Protocol):
-    """What is needed of a tokenizer here."""
-
-    max_length: int
-
-    def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text as a prompt."""
-        ...
-
-    def answer_lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text as an answer."""
-        ...
-
-    def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
-    ) -> str:
-        """The text of a conversation, ready for the assistant's turn."""
-        ...
+_BATCH = 1000
+"""Documents whose prompts are made together: a tokenizer is quick with many texts at once."""
+_KEPT = 4096
+"""Worded examples that stay in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +50,13 @@ class PromptSettings:
 
 
 @dataclass(slots=True)
-class _Draft:
-    """A prompt that may still lose examples."""
-
-    document: Document
-    question: Worded
-    examples: list[Document]
-    shown: list[Worded]
-    dropped: int = 0
-    text: str = ""
-
-
-@dataclass(slots=True)
 class _Wordings:
-    """Worded documents, each made once though many questions show it as an example."""
+    """Worded documents; those shown last are kept, since many questions show the same examples."""
 
     task: Task
     template: str
     system_prompt: str
-    _made: dict[str, Worded] = field(default_factory=dict)
+    _made: OrderedDict[str, Worded] = field(default_factory=OrderedDict)
 
     def question(self, document: Document) -> Worded:
         return word(self.task, self.task.templates[self.template], document, self.system_prompt)
@@ -82,22 +64,58 @@ class _Wordings:
     def example(self, document: Document) -> Worded:
         # By its id, since a document is made anew whenever it is read.
         made = self._made.get(document.id)
-        if made is None:
-            made = self._made[document.id] = self.question(document)
+        if made is not None:
+            self._made.move_to_end(document.id)
+            return made
+        made = self._made[document.id] = self.question(document)
+        if len(self._made) > _KEPT:
+            self._made.popitem(last=False)
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """All that the prompts of one cell are made with."""
+
+    task: Task
+    cell: Cell
+    assembly: Assembly
+    draw: Draw
+    wordings: _Wordings
+    settings: PromptSettings
+    tokenizer: Measure | None
+
+    def prompts(self, documents: Sequence[Document], order: Sequence[int]) -> Iterator[Prompt]:
+        for start in range(0, len(order), _BATCH):
+            drafts = [self._draft(documents[at]) for at in order[start : start + _BATCH]]
+            by_references = self.settings.cap_by_references
+            caps = generation_caps(self.task, drafts, by_references, self.tokenizer)
+            if self.settings.fit_examples and self.tokenizer is not None:
+                fit_examples(drafts, caps, self.assembly, self.tokenizer, self.task.thinking)
+            for draft, cap in zip(drafts, caps, strict=True):
+                yield _finish(self.task, self.cell, draft, cap, self.assembly)
+
+    def _draft(self, document: Document) -> Draft:
+        examples = self.draw.examples(document)
+        shown = [self.wordings.example(example) for example in examples]
+        question = self.wordings.question(document)
+        return Draft(document, question, examples, shown, 0, self.assembly.prompt(shown, question))
 
 
 def build_prompts(
     task: Task,
     cell: Cell,
     documents: Sequence[Document],
-    pool: Sequence[Document],
+    pool: Pool,
     limit: float | None,
     settings: PromptSettings,
     tokenizer: Measure | None,
     chat: Chat | None = None,
-) -> list[Prompt]:
+) -> Iterator[Prompt]:
     """The prompts of a cell, in the order they are asked.
+
+    Settings that cannot be followed are refused at once; what is wrong with a document, when its
+    prompt is made.
 
     Args:
         task: The task; `cell.template` is one of its templates.
@@ -119,32 +137,20 @@ def build_prompts(
             "name one with --tokenizer in a preview, with --model_args tokenizer=PATH for a server;"
             " --model openai-chat leaves the format to the server",
         )
-    template = task.templates[cell.template]
     assembly = open_assembly(
         task,
-        template,
+        task.templates[cell.template],
         settings.system_instruction,
         settings.system_prompt,
         _with_variables(chat, settings) if settings.apply_chat_template else None,
         settings.fewshot_as_multiturn,
     )
     draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.running_draw)
-    wordings = _Wordings(task, cell.template, settings.system_prompt)
-    drafts = []
-    for document in limited(draw.order(documents), limit):
-        examples = draw.examples(document)
-        shown = [wordings.example(example) for example in examples]
-        draft = _Draft(document, wordings.question(document), examples, shown)
-        draft.text = assembly.prompt(draft.shown, draft.question)
-        drafts.append(draft)
-    caps = _generation_caps(task, drafts, settings, tokenizer)
     if task.thinking is not None and tokenizer is not None:
-        _check_thinking_room(task, task.thinking, tokenizer.max_length)
-    if settings.fit_examples and tokenizer is not None:
-        _fit(drafts, caps, assembly, tokenizer, task.thinking)
-    return [
-        _finish(task, cell, draft, cap, assembly) for draft, cap in zip(drafts, caps, strict=True)
-    ]
+        check_thinking_room(task, task.thinking, tokenizer.max_length)
+    wordings = _Wordings(task, cell.template, settings.system_prompt)
+    bench = _Bench(task, cell, assembly, draw, wordings, settings, tokenizer)
+    return bench.prompts(documents, _limited_order(draw, len(documents), limit))
 
 
 def _with_variables(chat: Chat | None, settings: PromptSettings) -> Chat | None:
@@ -153,27 +159,18 @@ def _with_variables(chat: Chat | None, settings: PromptSettings) -> Chat | None:
     return partial(chat, variables=settings.chat_template_args)
 
 
-def _check_thinking_room(task: Task, thinking: Thinking, max_length: int) -> None:
-    if thinking.room + task.max_gen_toks < max_length:
-        return
-    raise ConfigError(
-        f"{task.name}: {thinking.budget:,} tokens of thought and {task.max_gen_toks:,} of answer "
-        f"leave no room for a prompt in a window of {max_length:,}",
-        "lower --thinking_budget",
-    )
-
-
 def _whole_texts(
     task: Task,
     cell: Cell,
     documents: Sequence[Document],
     limit: float | None,
     settings: PromptSettings,
-) -> list[Prompt]:
+) -> Iterator[Prompt]:
     """Texts as they are: no examples, no chat, and no window, since a backend rolls over it."""
-    draw = open_draw(task, (), 0, cell.seed, settings.fewshot, settings.running_draw)
+    draw = open_draw(task, Pool(()), 0, cell.seed, settings.fewshot, settings.running_draw)
     template = task.templates[cell.template]
-    return [
+    asked = (documents[at] for at in _limited_order(draw, len(documents), limit))
+    return (
         Prompt(
             cell=cell,
             document=document.id,
@@ -191,71 +188,22 @@ def _whole_texts(
             row=document.row,
             item=_item(task, document),
         )
-        for document in limited(draw.order(documents), limit)
-    ]
+        for document in asked
+    )
 
 
-def limited(documents: list[Document], limit: float | None) -> list[Document]:
-    """The first documents, by number or by fraction."""
+def limited(count: int, limit: float | None) -> int:
+    """How many of so many documents are asked, by number or by fraction."""
     if limit is None:
-        return documents
-    count = math.ceil(len(documents) * limit) if limit < 1 else int(limit)
-    return documents[:count]
+        return count
+    return min(count, math.ceil(count * limit) if limit < 1 else int(limit))
 
 
-def _generation_caps(
-    task: Task, drafts: list[_Draft], settings: PromptSettings, tokenizer: Measure | None
-) -> list[int]:
-    if not settings.cap_by_references or task.kind != "generate":
-        return [task.max_gen_toks] * len(drafts)
-    if tokenizer is None:
-        # A preview without a model: the cap belongs to the request, not to the prompt's text.
-        return [task.max_gen_toks] * len(drafts)
-    references = [draft.question.references for draft in drafts]
-    lengths = iter(tokenizer.answer_lengths([text for group in references for text in group]))
-    return [max(next(lengths) for _ in group) for group in references]
+def _limited_order(draw: Draw, count: int, limit: float | None) -> Sequence[int]:
+    return draw.order(count)[: limited(count, limit)]
 
 
-def _fit(
-    drafts: list[_Draft],
-    caps: list[int],
-    assembly: Assembly,
-    tokenizer: Measure,
-    thinking: Thinking | None,
-) -> None:
-    """Leave out the examples farthest from the question until the prompt fits the window."""
-    thought = thinking.room if thinking else 0
-    answers = [room + thought for room in _answer_room(drafts, caps, assembly, tokenizer)]
-    open_drafts = list(zip(drafts, answers, strict=True))
-    while open_drafts:
-        lengths = tokenizer.prompt_lengths([draft.text for draft, _ in open_drafts])
-        too_long = []
-        for (draft, room), length in zip(open_drafts, lengths, strict=True):
-            if length + room > tokenizer.max_length and draft.shown:
-                draft.examples, draft.shown = draft.examples[1:], draft.shown[1:]
-                draft.dropped += 1
-                draft.text = assembly.prompt(draft.shown, draft.question)
-                too_long.append((draft, room))
-        open_drafts = too_long
-
-
-def _answer_room(
-    drafts: list[_Draft], caps: list[int], assembly: Assembly, tokenizer: Measure
-) -> list[int]:
-    """Tokens each document's longest answer needs behind its prompt."""
-    choices = [draft.question.choices or () for draft in drafts]
-    delimiter = assembly.target_delimiter
-    texts = [delimiter + choice for group in choices for choice in group]
-    distinct = list(dict.fromkeys(texts))
-    length = dict(zip(distinct, tokenizer.answer_lengths(distinct), strict=True))
-    return [
-        # The last token of a scored answer is predicted, never read.
-        max(length[delimiter + choice] for choice in group) - 1 if group else cap
-        for group, cap in zip(choices, caps, strict=True)
-    ]
-
-
-def _finish(task: Task, cell: Cell, draft: _Draft, cap: int, assembly: Assembly) -> Prompt:
+def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) -> Prompt:
     question = draft.question
     continuations = None
     if question.choices is not None:

@@ -10,83 +10,33 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, Protocol
 
-from tenbin.errors import ConfigError, DataError
+from tenbin.errors import ConfigError
+from tenbin.prompts.pool import Pool, content_signature
 from tenbin.records import Document, Task
 
 # Examples drawn beyond those asked for, to replace one that is the document itself.
 _SPARE = 4
-_ID_FIELDS = frozenset({"id", "q_id", "idx", "sentence_pair_id", "review_id"})
 
 
 class Draw(Protocol):
     """Orders the documents of a task and picks the examples of each."""
 
-    def order(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents in the order they are asked; a limit takes the first ones."""
+    def order(self, count: int) -> Sequence[int]:
+        """The positions of so many documents in the order they are asked; a limit takes the first.
+
+        To be called once, before the first draw.
+        """
         ...
 
     def examples(self, document: Document) -> list[Document]:
         """The examples shown before this document."""
         ...
-
-
-@dataclass(slots=True)
-class Pool:
-    """Where examples are drawn from."""
-
-    documents: Sequence[Document]
-    label: str | None = None
-    """The field to stratify by; None for plain sampling."""
-    _strata: dict[object, list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.label is not None:
-            for position, document in enumerate(self.documents):
-                if self.label not in document.fields:
-                    raise DataError(
-                        f"{document.origin}: no field {self.label!r} to stratify examples by",
-                        f"fields: {', '.join(document.fields)}",
-                    )
-                self._strata.setdefault(document.fields[self.label], []).append(position)
-
-    def sample(self, generator: random.Random, shots: int, spare: int = 0) -> list[Document]:
-        """Draw `shots` examples; up to `spare` more may follow them."""
-        if self.label is not None:
-            return self._sample_stratified(generator, shots)
-        count = min(len(self.documents), shots + spare)
-        return generator.sample(self.documents, count)
-
-    def _sample_stratified(self, generator: random.Random, shots: int) -> list[Document]:
-        total = len(self.documents)
-        counts = {label: int(len(at) / total * shots) for label, at in self._strata.items()}
-        while sum(counts.values()) < shots:
-            counts[min(counts, key=lambda label: counts[label])] += 1
-        chosen: list[Document] = []
-        for label, positions in self._strata.items():
-            if counts[label] > len(positions):
-                raise ConfigError(
-                    f"{counts[label]} examples of label {label!r} are needed, "
-                    f"the data has {len(positions)}",
-                    "ask for fewer shots with --num_fewshot",
-                )
-            chosen += [self.documents[at] for at in generator.sample(positions, counts[label])]
-        generator.shuffle(chosen)
-        return chosen
-
-    def without(self, signature: str) -> Pool:
-        """The same pool without the documents that say the same as the given one."""
-        kept = [document for document in self.documents if content_signature(document) != signature]
-        return Pool(kept, self.label)
-
-
-def content_signature(document: Document) -> str:
-    """What a document says, whatever its id: equal for a row that stands in two splits."""
-    content = {k: v for k, v in document.fields.items() if k not in _ID_FIELDS}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _generator(*identity: object) -> random.Random:
@@ -99,26 +49,37 @@ class PerDocument:
     """tenbin's own draw; with `fixed`, the same set for every document of a task."""
 
     pool: Pool
+    label: str | None
+    """The field to stratify by; None for plain sampling."""
     shots: int
     seed: int
     family: str
     fixed: bool
 
-    def order(self, documents: Sequence[Document]) -> list[Document]:
+    def order(self, count: int) -> Sequence[int]:
         """As the file has them."""
-        return list(documents)
+        return range(count)
 
     def examples(self, document: Document) -> list[Document]:
         """Examples that depend on this document alone, and are never this document."""
         if self.shots == 0:
             return []
         itself = content_signature(document)
-        drawn = self.pool.sample(self._seeded(document), self.shots, _SPARE)
-        kept = [example for example in drawn if content_signature(example) != itself]
+        drawn = self.pool.sample(self._seeded(document), self.shots, self.label, _SPARE)
+        # Spares are read where they are needed alone.
+        kept = list(islice(self._others(drawn, itself), self.shots))
         if len(kept) < self.shots:
             # Strata have no spares, and a set may repeat a row often: draw from all the others.
-            kept = self.pool.without(itself).sample(self._seeded(document), self.shots)
-        return kept[: self.shots]
+            without = self.pool.saying(itself)
+            drawn = self.pool.sample(
+                self._seeded(document), self.shots, self.label, without=without
+            )
+            kept = [self.pool.example(at).document for at in drawn]
+        return kept
+
+    def _others(self, positions: Sequence[int], signature: str) -> Iterator[Document]:
+        examples = (self.pool.example(at) for at in positions)
+        return (example.document for example in examples if example.signature != signature)
 
     def _seeded(self, document: Document) -> random.Random:
         if self.fixed:
@@ -131,6 +92,7 @@ class Running:
     """One generator shuffles the documents and then draws for each in turn."""
 
     pool: Pool
+    label: str | None
     shots: int
     seed: int
     shares_split: bool
@@ -140,9 +102,9 @@ class Running:
     def __post_init__(self) -> None:
         self._generator = random.Random(self.seed)
 
-    def order(self, documents: Sequence[Document]) -> list[Document]:
-        """Shuffled; must be called once, before the first draw."""
-        shuffled = list(documents)
+    def order(self, count: int) -> Sequence[int]:
+        """Shuffled."""
+        shuffled = array("Q", range(count))
         self._generator.shuffle(shuffled)
         return shuffled
 
@@ -150,15 +112,17 @@ class Running:
         """The next draw, whichever document asks."""
         if self.shots == 0:
             return []
+        wanted = self.shots + 1 if self.shares_split else self.shots
+        drawn = self.pool.sample(self._generator, wanted, self.label)
+        examples = [self.pool.example(at).document for at in drawn]
         if not self.shares_split:
-            return self.pool.sample(self._generator, self.shots)
-        drawn = self.pool.sample(self._generator, self.shots + 1)
-        return [example for example in drawn if example.id != document.id][: self.shots]
+            return examples
+        return [example for example in examples if example.id != document.id][: self.shots]
 
 
 def open_draw(
     task: Task,
-    pool: Sequence[Document],
+    pool: Pool,
     shots: int,
     seed: int,
     mode: Literal["random", "fixed"],
@@ -168,6 +132,7 @@ def open_draw(
 
     Raises:
         ConfigError: When the pool holds too few examples.
+        DataError: When documents lack the field that strata are made of.
     """
     shares_split = task.fewshot.split == task.split
     available = max(len(pool) - (1 if shares_split else 0), 0)
@@ -177,8 +142,9 @@ def open_draw(
             f"can give {available}",
             "ask for fewer with --num_fewshot, or provide more rows",
         )
-    strata = task.fewshot.label if task.fewshot.sampler == "stratified" else None
-    prepared = Pool(pool, strata)
+    label = task.fewshot.label if task.fewshot.sampler == "stratified" else None
+    if label is not None:
+        pool.strata(label)  # read now, so that a fault shows before the first prompt
     if running:
-        return Running(prepared, shots, seed, shares_split)
-    return PerDocument(prepared, shots, seed, task.family, mode == "fixed")
+        return Running(pool, label, shots, seed, shares_split)
+    return PerDocument(pool, label, shots, seed, task.family, mode == "fixed")

@@ -123,7 +123,7 @@ def _choices(source: str | tuple[str, ...] | None, fields: Mapping[str, Any]) ->
             raise TaskError(f"doc_to_choice gives no list: {value[:80]!r}") from error
     if not isinstance(value, list | tuple) or len(value) < 2:
         raise TaskError(f"doc_to_choice gives no list of two or more choices: {value!r}")
-    return tuple(str(choice) for choice in value)
+    return tuple(map(str, value))
 
 
 def _gold(value: Any, choices: tuple[str, ...], document: Document) -> int:
