@@ -1,6 +1,10 @@
 """What axe-core finds in every view of reports, light, dark and on a phone.
 
-python benchmarks/report_axe.py REPORT.html … --output benchmarks/results/report_axe.json
+    python benchmarks/report_pages.py FOLDER
+    python benchmarks/report_axe.py FOLDER/*.html --output benchmarks/results/report_axe.json
+
+Everything that can be folded is unfolded first. Of samples, the first document of each task of
+each run is looked at, of a few tasks where there are many.
 """
 
 from __future__ import annotations
@@ -10,13 +14,31 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+MOST_TASKS = 4
 SIZES = {"wide": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 800}}
+
+
+def addresses(page: Any) -> list[str]:
+    """What stands behind the # of every view."""
+    views = page.locator("nav a").evaluate_all("all => all.map((a) => a.dataset.view)")
+    tasks = page.evaluate(
+        "() => JSON.parse(document.getElementById('summary').textContent)"
+        ".runs.map((run) => run.cells.map((cell) => cell.id))"
+    )
+    samples = [
+        f"samples?run={number}&task={quote(task)}"
+        for number, known in enumerate(tasks, 1)
+        for task in known[:: max(1, len(known) // MOST_TASKS)]
+    ]
+    return [view for view in views if view != "samples"] + samples
 
 
 def check(page: Any) -> dict[str, Any]:
     from axe_playwright_python.sync_playwright import Axe
 
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")
     found = Axe().run(page).response
     return {
         "passed": len(found["passes"]),
@@ -49,8 +71,7 @@ def main() -> None:
                 page = context.new_page()
                 page.goto(report.resolve().as_uri())
                 page.wait_for_selector("html[data-ready]")
-                views = page.locator("nav a").evaluate_all("all => all.map((a) => a.dataset.view)")
-                for view in views:
+                for view in addresses(page):
                     page.goto(f"{report.resolve().as_uri()}#/{view}")
                     page.wait_for_timeout(500)
                     row = {"report": report.name, "view": view, "look": f"{scheme}, {size}"}
