@@ -8,6 +8,7 @@ reasoning models (in Japanese), and a chat server that names choices, with token
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -66,6 +67,8 @@ def make(pages: Pages) -> None:
 
 
 if __name__ == "__main__":
-    place = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    place: Path = parser.parse_args().folder
     place.mkdir(parents=True, exist_ok=True)
     make(Pages(place))
