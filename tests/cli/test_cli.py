@@ -17,6 +17,12 @@ pytestmark = pytest.mark.usefixtures("cache")
 SCRIPTED = ["--model", "scripted", "--sample_data"]
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs go to runs/ of the folder that one is in."""
+    monkeypatch.chdir(tmp_path)
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(list(arguments))
     captured = capsys.readouterr()
