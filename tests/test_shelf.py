@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +69,18 @@ def test_a_chosen_folder_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: obje
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     assert scratch_folder() == str(tmp_path)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+def test_a_full_disk_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    held: Shelf[str] = Shelf()
+    held._file.rollover()
+    held._file._file = Path("/dev/full").open("wb")  # type: ignore[attr-defined]  # noqa: SIM115
+    with pytest.raises(OSError, match="No space left"):
+        for _ in range(100):
+            held.append("天秤" * 100)
+    del held
+    gc.collect()
+    assert ignored == []

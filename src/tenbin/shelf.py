@@ -13,6 +13,7 @@ import sqlite3
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
@@ -46,6 +47,11 @@ class Shelf(Sequence[T], Generic[T]):
             self._behind_all = True
         self._file.write(written)
         self._ends.append(self._ends[-1] + len(written))
+
+    def __del__(self) -> None:
+        # On a full disk the last records cannot be written even now: that was said before.
+        with suppress(OSError, AttributeError):
+            self._file.close()
 
     def __len__(self) -> int:
         return len(self._ends) - 1

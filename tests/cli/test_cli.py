@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -333,3 +335,18 @@ def test_a_task_of_ones_own_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     )  # fmt: skip
     assert code == 0, err
     assert "mine" in out
+
+
+def test_a_full_disk_is_an_error_with_a_remedy(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tenbin.shelf.Shelf.append", full)
+    code, out, err = run(capsys, "preview", "--tasks", "jnli", "--sample_data")
+    assert (code, out) == (1, "")
+    assert "no space is left on the disk" in err
+    assert str(tmp_path) in err and "TMPDIR" in err

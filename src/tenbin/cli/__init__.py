@@ -5,6 +5,7 @@ Only argparse is imported here; each command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 
@@ -36,6 +37,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output, `head` for one, has seen enough.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print(f"tenbin: {_disk_is_full(error)}", file=sys.stderr)
+        return 1
+
+
+def _disk_is_full(error: OSError) -> TenbinError:
+    from tenbin.shelf import scratch_folder
+
+    where = f": {error.filename}" if error.filename else ""
+    return TenbinError(
+        f"no space is left on the disk{where}",
+        f"rows, prompts and answers are laid out in {scratch_folder()} while a command works, some "
+        "kB a document; name another folder with TMPDIR",
+    )
 
 
 def _dispatch(command: str, options: object) -> int:
