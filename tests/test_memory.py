@@ -34,6 +34,7 @@ class Portions(ScriptedBackend):
         rest = iter(requests)
         while portion := list(islice(rest, 256)):
             yield list(self.run(portion))
+            self.asked.clear()
 
 
 def write_rows(folder: Path, count: int) -> None:
@@ -42,7 +43,10 @@ def write_rows(folder: Path, count: int) -> None:
     for split in ("train", "validation"):
         with (place / f"{split}.jsonl").open("w", encoding="utf-8") as file:
             for at in range(count):
-                row = {"q_id": at, "question": f"{split}の問い{at}：" + "天秤が量るものは何か。" * 6}
+                row = {
+                    "q_id": at,
+                    "question": f"{split}の問い{at}：" + "天秤が量るものは何か。" * 6,
+                }
                 row |= {f"choice{one}": f"答え{at}-{one}" for one in range(5)}
                 file.write(json.dumps({**row, "label": at % 5}, ensure_ascii=False) + "\n")
 

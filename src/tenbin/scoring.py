@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tenbin.judging import JudgedDocuments
@@ -34,25 +34,22 @@ def summarise_cells(
             summarise(
                 name,
                 metric.aggregation,
-                outcomes,
+                outcomes_of(judged, setup.cell, name),
                 setup.cell.seed,
                 setup.cell.id,
                 metric.higher_is_better,
                 metric.top,
             )
             for name, metric in metric_names(setup.task)
-            if (outcomes := outcomes_of(judged, setup.cell, name))
+            if judged.tallies[setup.cell].documents
         ]
         for setup in setups
     }
 
 
-def outcomes_of(judged: JudgedDocuments, cell: Cell, metric: str) -> list[Outcome]:
-    """What one metric says of the documents of a cell.
-
-    All of them at once: an error rests on all. Hence one metric of one cell at a time.
-    """
-    return [one for found in judged.outcomes(cell) for one in found if one.metric == metric]
+def outcomes_of(judged: JudgedDocuments, cell: Cell, metric: str) -> Iterator[Outcome]:
+    """What one metric says of each document of a cell."""
+    return (one for found in judged.outcomes(cell) for one in found if one.metric == metric)
 
 
 def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> list[GroupScore]:

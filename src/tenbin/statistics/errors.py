@@ -5,7 +5,7 @@ Knows outcomes and aggregations; does not know tasks, models or how an outcome c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tenbin.records import Outcome, ScoreRow
@@ -18,7 +18,7 @@ from tenbin.statistics.power import detectable
 def summarise(
     name: str,
     aggregation: str,
-    outcomes: Sequence[Outcome],
+    outcomes: Iterable[Outcome],
     seed: int,
     id: str,
     higher_is_better: bool = True,
@@ -32,7 +32,7 @@ def summarise(
     Args:
         name: The name the score is reported under.
         aggregation: One of `measured.AGGREGATIONS`.
-        outcomes: One for each document.
+        outcomes: One for each document, taken one at a time.
         seed: Makes the bootstrap repeatable.
         id: What the score belongs to.
         higher_is_better: Which way is better.
@@ -43,8 +43,7 @@ def summarise(
     """
     documents = measured(aggregation, outcomes)
     found = estimate(documents, seed, top)
-    failed = len(outcomes) - found.n
-    row = score_row(id, name, found, failed, higher_is_better, aggregation)
+    row = score_row(id, name, found, documents.failed, higher_is_better, aggregation)
     if aggregation in RATIOS and found.n:
         return replace(row, weight=float(documents.features[:, 1].sum()))
     return row
@@ -56,7 +55,7 @@ class MemberOutcomes:
 
     family: str
     """Which tasks may ask the same items."""
-    outcomes: Sequence[Outcome]
+    outcomes: Iterable[Outcome]
 
 
 def summarise_group(
@@ -81,7 +80,7 @@ def summarise_group(
     """
     found = [Member(one.family, measured(aggregation, one.outcomes)) for one in members]
     weighted, unweighted = group_estimates(found, seed, top)
-    failed = sum(len(one.outcomes) for one in members) - weighted.n
+    failed = sum(one.measured.failed for one in found)
     return (
         score_row(id, name, weighted, failed, higher_is_better, aggregation),
         score_row(id, name, unweighted, failed, higher_is_better, aggregation),

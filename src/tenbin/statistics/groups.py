@@ -81,7 +81,9 @@ def join_members(members: Sequence[Member]) -> Joined:
         found = member.measured
         for document, cluster in zip(found.documents, found.clusters, strict=True):
             by_id = names.setdefault((member.family, "document", document), len(names))
-            by_cluster = names.setdefault((member.family, "cluster", cluster), len(names))
+            by_cluster = by_id
+            if cluster is not None:
+                by_cluster = names.setdefault((member.family, "cluster", cluster), len(names))
             ends.append((by_id, by_cluster))
     pairs = np.array(ends)
     number = _components(pairs[:, 0], pairs[:, 1], len(names))[pairs[:, 0]]

@@ -9,9 +9,11 @@ product. Knows outcomes; does not know what they came from.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ResultError
@@ -36,6 +38,8 @@ RATIOS: dict[str, Callable[[Array], Array]] = {
 }
 """Aggregations of whole texts, whose documents weigh as much as they are long."""
 
+_NO_CLASS = -1
+
 AGGREGATIONS = ("mean", *_CONFUSION, *RATIOS)
 
 
@@ -44,8 +48,9 @@ class Measured:
     """The scored documents of one metric, one row of features each."""
 
     documents: tuple[str, ...]
-    clusters: tuple[str, ...]
-    """What each document belongs to; documents of one cluster are not independent."""
+    clusters: tuple[str | None, ...]
+    """What each document belongs to; documents of one cluster are not independent. None: it is a
+    cluster of its own."""
     features: Array
     """Documents × features."""
     score: Callable[[Array], Array]
@@ -54,6 +59,8 @@ class Measured:
     """Whether the score is a mean over documents, so that errors follow analytically."""
     own: Callable[[Array], Array]
     """From rows of features to what each document scores by itself."""
+    failed: int = 0
+    """Documents that are left out, because they have no value."""
 
     @property
     def value(self) -> float:
@@ -69,6 +76,8 @@ class Measured:
         """Clusters × features, in the order in which clusters first occur."""
         import numpy as np
 
+        if all(cluster is None for cluster in self.clusters):
+            return self.features
         numbers = number_clusters(self.clusters)
         sums = np.zeros((max(numbers, default=-1) + 1, self.features.shape[1]))
         np.add.at(sums, numbers, self.features)
@@ -76,10 +85,10 @@ class Measured:
 
 
 def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
-    """Bring the outcomes of one metric into arrays; failed documents are left out.
+    """Bring the outcomes of one metric into arrays; failed documents are left out, and counted.
 
     Documents are put into the order of their names, so that nothing depends on the order in which
-    answers arrived.
+    answers arrived. Outcomes are taken one at a time: their names and numbers stay.
 
     Raises:
         ResultError: The aggregation is unknown, needs classes that the outcomes do not have, or a
@@ -87,43 +96,74 @@ def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
     """
     import numpy as np
 
-    scored = sorted((o for o in outcomes if o.value is not None), key=lambda o: o.document)
-    for one, following in pairwise(scored):
-        if one.document == following.document:
-            raise ResultError(
-                f"document {one.document} occurs twice among the outcomes of {one.metric}",
-                "give the outcomes of one metric of one cell at a time",
-            )
-    documents = tuple(o.document for o in scored)
-    clusters = tuple(o.group if o.group is not None else f"\0{o.document}" for o in scored)
+    if aggregation not in AGGREGATIONS:
+        raise ResultError(f"unknown aggregation {aggregation!r}")
+    numbers_of = _weighed if aggregation in RATIOS else _classes
     if aggregation == "mean":
-        features = np.array([[float(o.value or 0.0), 1.0] for o in scored]).reshape(-1, 2)
-        return Measured(documents, clusters, features, _mean, True, _mean)
+        numbers_of = _valued
+    names: list[str] = []
+    groups: list[str | None] = []
+    numbers, failed = array("d"), 0
+    for outcome in outcomes:
+        if outcome.value is None:
+            failed += 1
+            continue
+        names.append(outcome.document)
+        groups.append(intern(outcome.group) if outcome.group is not None else None)
+        numbers.extend(numbers_of(outcome, outcome.value))
+    order = sorted(range(len(names)), key=names.__getitem__)
+    documents = tuple(names[at] for at in order)
+    _check_once(documents)
+    clusters = tuple(groups[at] for at in order)
+    rows = np.array(numbers, dtype=np.float64).reshape(-1, 2)[order]
+    if aggregation == "mean":
+        return Measured(documents, clusters, rows, _mean, True, _mean, failed)
     if aggregation in RATIOS:
         ratio = RATIOS[aggregation]
-        return Measured(documents, clusters, _weighed(scored), ratio, False, ratio)
-    if aggregation not in _CONFUSION:
-        raise ResultError(f"unknown aggregation {aggregation!r}")
-    gold, named = _classes(scored)
-    size = max([*gold, *(one for one in named if one is not None)], default=0) + 1
+        return Measured(documents, clusters, rows, ratio, False, ratio, failed)
+    features, score = _confused(rows, _CONFUSION[aggregation])
+    return Measured(documents, clusters, features, score, False, _right, failed)
+
+
+def _check_once(documents: Sequence[str]) -> None:
+    for one, following in pairwise(documents):
+        if one == following:
+            raise ResultError(
+                f"document {one} occurs twice among the outcomes of a metric",
+                "give the outcomes of one metric of one cell at a time",
+            )
+
+
+def _confused(
+    classes: Array, matrix_score: Callable[[Any], Any]
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Gold and predicted classes as cells of a matrix, one a document, and the score of sums."""
+    import numpy as np
+
+    gold, named = classes.astype(int).T
+    size = int(classes.max(initial=0)) + 1
     # Where no choice was named, that is a prediction of its own, which is never right.
-    predicted = [size if one is None else one for one in named]
-    size += None in named
-    features = np.zeros((len(scored), size * size))
-    features[np.arange(len(scored)), np.array(gold, int) * size + np.array(predicted, int)] = 1.0
-    matrix_score = _CONFUSION[aggregation]
+    predicted = np.where(named == _NO_CLASS, size, named)
+    size += bool((named == _NO_CLASS).any())
+    features = np.zeros((len(classes), size * size))
+    features[np.arange(len(classes)), gold * size + predicted] = 1.0
 
     def score(sums: Array) -> Array:
         result: Array = matrix_score(sums.reshape(*sums.shape[:-1], size, size))
         return result
 
-    return Measured(documents, clusters, features, score, False, _right)
+    return features, score
 
 
-def number_clusters(clusters: Sequence[str]) -> list[int]:
+def number_clusters(clusters: Sequence[str | None]) -> list[int]:
     """Clusters by number, in the order in which they first occur."""
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    known: dict[str, int] = {}
+    numbers, count = [], 0
+    for cluster in clusters:
+        number = count if cluster is None else known.setdefault(cluster, count)
+        count += number == count
+        numbers.append(number)
+    return numbers
 
 
 def _mean(sums: Array) -> Array:
@@ -140,25 +180,23 @@ def _right(features: Array) -> Array:
     return right
 
 
-def _weighed(scored: Sequence[Outcome]) -> Array:
-    import numpy as np
+def _valued(outcome: Outcome, value: float) -> tuple[float, float]:
+    return value, 1.0
 
-    rows = [(-o.value, o.weight) for o in scored if o.value is not None and o.weight]
-    if len(rows) < len(scored):
+
+def _weighed(outcome: Outcome, value: float) -> tuple[float, float]:
+    if not outcome.weight:
         raise ResultError(
-            f"{scored[0].cell.id}: a document of {scored[0].metric} has no length",
+            f"{outcome.cell.id}: a document of {outcome.metric} has no length",
             "metrics of whole texts need the length of each in words, bytes or characters",
         )
-    return np.array(rows, dtype=np.float64).reshape(-1, 2)
+    return -value, outcome.weight
 
 
-def _classes(scored: Sequence[Outcome]) -> tuple[list[int], list[int | None]]:
-    gold: list[int] = []
-    for outcome in scored:
-        if outcome.gold is None or (outcome.predicted is None and outcome.value):
-            raise ResultError(
-                f"{outcome.cell.id}: {outcome.metric} of document {outcome.document} has no class",
-                "metrics over a confusion matrix need gold and predicted choices",
-            )
-        gold.append(outcome.gold)
-    return gold, [outcome.predicted for outcome in scored]
+def _classes(outcome: Outcome, value: float) -> tuple[float, float]:
+    if outcome.gold is None or (outcome.predicted is None and value):
+        raise ResultError(
+            f"{outcome.cell.id}: {outcome.metric} of document {outcome.document} has no class",
+            "metrics over a confusion matrix need gold and predicted choices",
+        )
+    return outcome.gold, _NO_CLASS if outcome.predicted is None else outcome.predicted

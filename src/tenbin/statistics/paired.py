@@ -16,7 +16,7 @@ from tenbin.errors import ResultError
 from tenbin.statistics.bootstrap import Resampling, bootstrap
 from tenbin.statistics.groups import Member, join_members
 from tenbin.statistics.intervals import mean_estimate, t_interval, t_quantile
-from tenbin.statistics.measured import Measured
+from tenbin.statistics.measured import Measured, number_clusters
 from tenbin.statistics.permutation import mcnemar, sign_flip, sign_flip_counts, swap_sides
 from tenbin.statistics.power import detectable_difference
 from tenbin.statistics.selection import on_shared_documents, widened
@@ -97,7 +97,7 @@ def compare(
     steps = second.values - first.values
     better = steps if higher_is_better else -steps
     found = _of_means(first, second, seed, top) if first.linear else _of_scores(first, second, seed)
-    clusters = len(set(first.clusters))
+    clusters = max(number_clusters(first.clusters)) + 1
     return Comparison(
         n=len(steps),
         clusters=clusters,
