@@ -312,3 +312,11 @@ def test_task_files_of_one_format_read_each_their_own_rows(tmp_path: Path) -> No
         tasks.append(str(path))
     run = evaluate(tasks=tasks, num_fewshot=0, sample_data=False)
     assert [(s["prompt"], s["gold"]) for s in run.samples] == [("first", 0), ("second", 1)]
+
+
+def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
+    """Its journal cannot be opened: a file stands where the folder should be."""
+    (tmp_path / "journal").write_text("")
+    with pytest.raises(ConfigError, match="journal"):
+        evaluate(limit=1, cache_dir=str(tmp_path), output_path=str(tmp_path / "out"))
+    assert not list((tmp_path / "out").iterdir())

@@ -110,12 +110,17 @@ def execute_cells(
     if write:
         moment = stamp.strftime("%Y%m%d-%H%M%S")
         folder = choose_folder(config.output_path, _model_name(config), moment)
-    opened = backend if backend is not None else _open(config, listener, folder)
     try:
-        asked = _ask(config, setups, data, opened, listener, folder)
-    finally:
-        if backend is None:
-            opened.close()
+        opened = backend or open_backend(backend_settings(config, listener.message))
+        try:
+            asked = _ask(config, setups, data, opened, listener, folder)
+        finally:
+            if backend is None:
+                opened.close()
+    except BaseException:
+        if folder is not None:
+            discard_empty(folder)
+        raise
     with closing(asked.answers):
         judged = judge_all(asked.setups, asked.plan, asked.answers)
     scores = summarise_cells(asked.setups, judged)
@@ -136,16 +141,6 @@ def execute_cells(
         write_run(folder, document, finished.samples(), run_file(config))
         clear_progress(folder.path)
     return finished
-
-
-def _open(config: RunConfig, listener: Listener, folder: RunFolder | None) -> Backend:
-    """The model that the config names; where it cannot be opened, nothing is left behind."""
-    try:
-        return open_backend(backend_settings(config, listener.message))
-    except BaseException:
-        if folder is not None:
-            discard_empty(folder)
-        raise
 
 
 @dataclass(frozen=True, slots=True)

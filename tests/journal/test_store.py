@@ -73,6 +73,16 @@ def test_processes_write_side_by_side(tmp_path: Path) -> None:
     assert len(Journal(tmp_path, "model").read(keys)) == 600
 
 
+def test_a_full_disk_is_said_and_what_was_written_stays(tmp_path: Path) -> None:
+    """SQLite's limit on pages stands in for the disk: it ends the transaction in the same way."""
+    journal = Journal(tmp_path, "model")
+    journal.write([("a", ANSWERS["a"])])
+    journal._connection.execute("PRAGMA max_page_count=8")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        journal.write([(f"k{at}", Text("長" * 3_000, "end", 1)) for at in range(50)])
+    assert journal.read(["a", "k0"]) == {"a": ANSWERS["a"]}
+
+
 def test_write_ahead_log(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "model")
     with sqlite3.connect(journal.path) as connection:

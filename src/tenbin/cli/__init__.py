@@ -37,21 +37,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output, `head` for one, has seen enough.
         sys.stderr.close()
         return 0
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
+    except Exception as error:
+        if not _means_full_disk(error):
             raise
         print(f"tenbin: {_disk_is_full(error)}", file=sys.stderr)
         return 1
 
 
-def _disk_is_full(error: OSError) -> TenbinError:
+def _means_full_disk(error: Exception) -> bool:
+    # SQLite has no error of its own for it, and only its words say which one this is.
+    return getattr(error, "errno", None) == errno.ENOSPC or "disk is full" in str(error)
+
+
+def _disk_is_full(error: Exception) -> TenbinError:
     from tenbin.shelf import scratch_folder
 
-    where = f": {error.filename}" if error.filename else ""
+    name = getattr(error, "filename", None)
     return TenbinError(
-        f"no space is left on the disk{where}",
+        "no space is left on the disk" + (f": {name}" if name else ""),
         f"rows, prompts and answers are laid out in {scratch_folder()} while a command works, some "
-        "kB a document; name another folder with TMPDIR",
+        "kB a document: name another folder with TMPDIR; answers are kept under --cache_dir",
     )
 
 

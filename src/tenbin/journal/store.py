@@ -87,7 +87,9 @@ class Journal:
             self._connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", rows)
             self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            # A full disk ends a transaction by itself.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
 
     def close(self) -> None:
