@@ -5,8 +5,9 @@
 carrying  5,000 requests of a scripted backend, which answers in no time: what remains is Ray's
 speed     SmolLM2-135M in float32 on one and on two workers of one thread each
 sharing   distinct tokens of all templates of two tasks, whole and cut into shards
-driver    whole runs of 1,000 to 50,000 documents, each in a process of its own: memory, and how
-          many documents a second the driver prepares, writes into the journal, judges and records
+driver    whole runs of 1,000 to 200,000 documents, each in a process of its own: memory, room on
+          disk, and how many documents a second the driver prepares, writes into the journal,
+          judges and records
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +45,7 @@ from tenbin.config import build_config
 from tenbin.records import Request
 
 PARTS = ("carrying", "speed", "sharing", "driver")
-SIZES = (1_000, 10_000, 50_000)
+SIZES = (1_000, 10_000, 50_000, 200_000)
 
 
 def on_workers(
@@ -157,10 +160,10 @@ def distinct(rows: Iterable[Sequence[int]]) -> int:
 def driver(data_dir: str, sizes: Sequence[int]) -> dict[str, Any]:
     """Whole runs of growing size, with workers and without."""
     found: dict[str, Any] = {"workers_2": [], "without_ray": []}
-    with tempfile.TemporaryDirectory() as folder:
-        write_many_rows(Path(folder), data_dir, max(sizes))
-        for name in ("workers_2", "without_ray"):
-            for size in sizes:
+    for name in ("workers_2", "without_ray"):
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                write_many_rows(Path(folder), data_dir, size)
                 arguments = ["--one_size", name, str(size), folder]
                 done = subprocess.run(
                     [sys.executable, __file__, *arguments], capture_output=True, text=True
@@ -169,10 +172,10 @@ def driver(data_dir: str, sizes: Sequence[int]) -> dict[str, Any]:
                     raise SystemExit(done.stderr[-3000:])
                 found[name].append(json.loads(done.stdout.splitlines()[-1]))
                 say(f"driver: {name}: {found[name][-1]}")
-            small, large = found[name][0], found[name][-1]
-            grown = (large["peak_mib"] - small["peak_mib"]) * 2**20
-            between = large["documents"] - small["documents"]
-            found[f"{name}_bytes_a_document"] = round(grown / between)
+        for one, other in pairwise(found[name]):
+            grown = (other["peak_mib"] - one["peak_mib"]) * 2**20
+            between = other["documents"] - one["documents"]
+            other["bytes_a_further_document"] = round(grown / between)
     return found
 
 
@@ -227,8 +230,10 @@ def one_size(name: str, documents: int, folder: str) -> None:
         if name == "workers_2":
             given["workers"] = 2
         began, cpu = time.perf_counter(), time.process_time()
-        pipeline.execute(build_config(given), Silence())
+        finished = pipeline.execute(build_config(given), Silence())
         took, busy = time.perf_counter() - began, time.process_time() - cpu
+        scratch = unnamed_files()
+        assert len(finished.judged) == documents
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rates = {f"{part}, documents/s": round(documents / one) for part, one in spent.items()}
     print(
@@ -238,10 +243,21 @@ def one_size(name: str, documents: int, folder: str) -> None:
                 "seconds": round(took, 2),
                 "driver_cpu_seconds": round(busy, 2),
                 "peak_mib": round(peak / 1024, 1),
+                "scratch_bytes_a_document": round(scratch / documents),
                 **rates,
             }
         )
     )
+
+
+def unnamed_files() -> int:
+    """Bytes of the files without a name that this process holds (Linux)."""
+    total = 0
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            if str(link.readlink()).endswith("(deleted)"):
+                total += link.stat().st_size
+    return total
 
 
 def main() -> None:
