@@ -77,9 +77,9 @@ class JudgedDocuments:
                     yield Judged(planned, first, bare, _unpacked(cell, packed), further)
 
     def outcomes(self, cell: Cell) -> Iterator[tuple[Outcome, ...]]:
-        """What the metrics say of each document of a cell."""
-        span = self._plan.spans[cell]
-        return (_unpacked(cell, packed) for packed in self._outcomes.between(span.start, span.stop))
+        """What the metrics say of each document of a cell, in the order of documents' names."""
+        numbers = self._plan.numbers_by_document(cell)
+        return (_unpacked(cell, self._outcomes[number]) for number in numbers)
 
 
 def _unpacked(cell: Cell, packed: _Packed) -> tuple[Outcome, ...]:

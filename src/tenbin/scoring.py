@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenbin.judging import JudgedDocuments
 from tenbin.metrics.judge import metric_names
-from tenbin.metrics.registry import Metric
 from tenbin.preparation import CellSetup
-from tenbin.records import DEFAULT_TEMPLATE, Cell, Outcome, ScoreRow
-from tenbin.statistics.errors import MemberOutcomes, summarise, summarise_group
+from tenbin.records import DEFAULT_TEMPLATE, Cell, ScoreRow
+from tenbin.statistics.errors import summarise, summarise_group
+from tenbin.statistics.groups import Member
+from tenbin.statistics.measured import Gathering, Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +30,34 @@ def summarise_cells(
     setups: Sequence[CellSetup], judged: JudgedDocuments
 ) -> dict[Cell, list[ScoreRow]]:
     """Every metric of every cell, with its error."""
-    return {
-        setup.cell: [
-            summarise(
-                name,
-                metric.aggregation,
-                outcomes_of(judged, setup.cell, name),
-                setup.cell.seed,
-                setup.cell.id,
-                metric.higher_is_better,
-                metric.top,
-            )
-            for name, metric in metric_names(setup.task)
-            if judged.tallies[setup.cell].documents
-        ]
-        for setup in setups
-    }
+    return {setup.cell: _summarise_cell(setup, judged) for setup in setups}
 
 
-def outcomes_of(judged: JudgedDocuments, cell: Cell, metric: str) -> Iterator[Outcome]:
-    """What one metric says of each document of a cell."""
-    return (one for found in judged.outcomes(cell) for one in found if one.metric == metric)
+def _summarise_cell(setup: CellSetup, judged: JudgedDocuments) -> list[ScoreRow]:
+    cell = setup.cell
+    documents = _measured(setup, judged)
+    return [
+        summarise(
+            name,
+            metric.aggregation,
+            documents[name],
+            cell.seed,
+            cell.id,
+            metric.higher_is_better,
+            metric.top,
+        )
+        for name, metric in metric_names(setup.task)
+        if judged.tallies[cell].documents
+    ]
+
+
+def _measured(setup: CellSetup, judged: JudgedDocuments) -> dict[str, Measured]:
+    """The documents of a cell as every metric sees them: numbers in memory, and no more."""
+    gathered = {name: Gathering(metric.aggregation) for name, metric in metric_names(setup.task)}
+    for outcomes in judged.outcomes(setup.cell):
+        for outcome in outcomes:
+            gathered[outcome.metric].add(outcome)
+    return {name: one.measured() for name, one in gathered.items()}
 
 
 def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> list[GroupScore]:
@@ -63,8 +71,20 @@ def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> li
         if len(cells) < 2:
             continue
         used = [dict(metric_names(setup.task)) for setup in cells]
+        documents = [_measured(setup, judged) for setup in cells]
         pairs = [
-            _summarise_members(group, cells, name, metric, judged)
+            summarise_group(
+                name,
+                metric.aggregation,
+                [
+                    Member(setup.task.family, found[name])
+                    for setup, found in zip(cells, documents, strict=True)
+                ],
+                cells[0].cell.seed,
+                group,
+                metric.higher_is_better,
+                metric.top,
+            )
             for name, metric in used[0].items()
             if all(names.get(name) == metric for names in used)
             if all(judged.tallies[setup.cell].documents for setup in cells)
@@ -78,24 +98,6 @@ def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> li
             )
         )
     return groups
-
-
-def _summarise_members(
-    group: str,
-    setups: Sequence[CellSetup],
-    name: str,
-    metric: Metric,
-    judged: JudgedDocuments,
-) -> tuple[ScoreRow, ScoreRow]:
-    return summarise_group(
-        name,
-        metric.aggregation,
-        [MemberOutcomes(one.task.family, outcomes_of(judged, one.cell, name)) for one in setups],
-        setups[0].cell.seed,
-        group,
-        metric.higher_is_better,
-        metric.top,
-    )
 
 
 def _group_id(group: str, cell: Cell) -> str:

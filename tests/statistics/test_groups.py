@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tenbin.records import Outcome
-from tenbin.statistics.errors import MemberOutcomes, summarise, summarise_group
+from tenbin.statistics.errors import summarise_group
 from tenbin.statistics.groups import Member, group_estimates
 from tenbin.statistics.intervals import estimate
 from tenbin.statistics.measured import measured
-from tests.statistics.worlds import CELL, coverage, outcomes, with_values
+from tests.statistics.worlds import CELL, coverage, outcomes, summarise, with_values
 
 
 def member(values: list[float], family: str = "f") -> Member:
@@ -75,9 +75,8 @@ def test_empty_members_weigh_nothing() -> None:
     assert group_estimates([empty, empty])[0].value is None
     confused = Member("f", measured("mcc", []))
     assert group_estimates([confused])[0].method == "bca"
-    row, _ = summarise_group(
-        "m", "mean", [MemberOutcomes("f", outcomes([1, None])), MemberOutcomes("f", [])], 0, "g"
-    )
+    members = [Member("f", measured("mean", one)) for one in (outcomes([1, None]), [])]
+    row, _ = summarise_group("m", "mean", members, 0, "g")
     assert (row.id, row.n, row.failed, row.stderr) == ("g", 1, 1, None)
 
 
@@ -96,9 +95,9 @@ def test_confusion_scores_are_drawn_for_all_members_at_once() -> None:
 
 
 def test_order_of_members_and_documents_does_not_matter() -> None:
-    members = [MemberOutcomes("f", outcomes([1, 0, 1, 1])), MemberOutcomes("f", outcomes([0, 0]))]
-    there = summarise_group("m", "mean", members, 0, "g")
-    back = [MemberOutcomes(m.family, list(reversed(m.outcomes))) for m in reversed(members)]
+    given = [outcomes([1, 0, 1, 1]), outcomes([0, 0])]
+    there = summarise_group("m", "mean", [Member("f", measured("mean", o)) for o in given], 0, "g")
+    back = [Member("f", measured("mean", reversed(one))) for one in reversed(given)]
     for one, other in zip(there, summarise_group("m", "mean", back, 0, "g"), strict=True):
         assert one.value == pytest.approx(other.value)
         assert one.stderr == pytest.approx(other.stderr)
@@ -106,7 +105,7 @@ def test_order_of_members_and_documents_does_not_matter() -> None:
 
 def test_a_group_of_one_cell_is_that_cell() -> None:
     rows = outcomes([1, 0, 1, 1, 0])
-    weighted, plain = summarise_group("m", "mean", [MemberOutcomes("f", rows)], 0, "g")
+    weighted, plain = summarise_group("m", "mean", [Member("f", measured("mean", rows))], 0, "g")
     assert weighted == plain == summarise("m", "mean", rows, 0, "g")
 
 

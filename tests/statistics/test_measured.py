@@ -7,7 +7,7 @@ import pytest
 
 from tenbin.errors import ResultError
 from tenbin.records import Cell, Outcome
-from tenbin.statistics.measured import measured, number_clusters
+from tenbin.statistics.measured import AGGREGATIONS, Gathering, measured, number_clusters
 
 CELL = Cell("jnli", "1.1", "0.2", 0, 1234)
 
@@ -75,3 +75,28 @@ def test_no_choice_named_is_a_prediction_of_its_own() -> None:
     spread = (16 - 8) * (16 - (4 + 1 + 1))
     assert measured("mcc", rows).value == pytest.approx(covariance / spread**0.5)
     assert measured("mcc", rows).values.tolist() == [1.0, 0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_documents_in_order_are_gathered_as_any_others(aggregation: str) -> None:
+    """Names on disk or in memory, groups or none, failures among them: the same arrays."""
+    rows = [
+        Outcome(CELL, f"d{at}", "m", None if at == 3 else -float(at % 2), None, at % 3, at % 2,
+                None if at % 4 else "g", 2.0 + at)
+        for at in range(9)
+    ]  # fmt: skip
+    gathering = Gathering(aggregation)
+    for one in rows:
+        gathering.add(one)
+    found, sorted_first = gathering.measured(), measured(aggregation, reversed(rows))
+    assert tuple(found.documents) == sorted_first.documents
+    assert found.clusters == sorted_first.clusters and found.failed == sorted_first.failed == 1
+    assert found.features.tolist() == sorted_first.features.tolist()
+    assert found.value == sorted_first.value
+
+
+def test_a_document_that_is_gathered_twice_is_refused() -> None:
+    gathering = Gathering("mean")
+    gathering.add(outcome("a", 1.0))
+    with pytest.raises(ResultError, match="occurs twice"):
+        gathering.add(outcome("a", 0.0))

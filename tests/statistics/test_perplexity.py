@@ -9,8 +9,8 @@ import pytest
 
 from tenbin.errors import ResultError
 from tenbin.records import Cell, Outcome, ScoreRow
-from tenbin.statistics.errors import summarise
 from tenbin.statistics.measured import measured
+from tests.statistics.worlds import summarise
 
 CELL = Cell("texts", "1.0", "default", 0, 1234)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tenbin.errors import ResultError
 from tenbin.records import Cell, Outcome
 from tenbin.statistics import confusion
-from tenbin.statistics.errors import summarise
+from tests.statistics.worlds import summarise
 
 CELL = Cell("sample", "1.0", "default", 0, 42)
 ORACLE: list[dict[str, Any]] = json.loads(

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from tenbin.records import Cell, Outcome
+from tenbin.records import Cell, Outcome, ScoreRow
+from tenbin.statistics.errors import summarise as summarise_documents
 from tenbin.statistics.intervals import Estimate
 from tenbin.statistics.measured import Measured, measured
 
@@ -34,6 +36,11 @@ def outcomes(
         Outcome(CELL, f"{at:06d}", "m", given[at], None, picks[at], golds[at], clusters[at])
         for at in range(count)
     ]
+
+
+def summarise(name: str, aggregation: str, found: Iterable[Outcome], *rest: Any) -> ScoreRow:
+    """A score of outcomes in any order."""
+    return summarise_documents(name, aggregation, measured(aggregation, found), *rest)
 
 
 def coverage(estimates: Iterable[Estimate], truth: float) -> float:

@@ -132,14 +132,19 @@ class Plan:
             prompt = unpack_prompt(rest, self._cells[cell], unpack_text(text))
             yield Planned(prompt, key, bare, tuple(further.split()))
 
+    def numbers_by_document(self, cell: Cell) -> Iterator[int]:
+        """The numbers of a cell's prompts in the order of their documents' names."""
+        return (number for (number,) in self._by_document(cell, "id"))
+
     def keys_by_document(self, cell: Cell) -> Iterator[tuple[str, str]]:
         """What a cell asks, as pairs of a document and a key, in the order of such pairs."""
-        span = self._spans[cell]
-        rows = self._database.execute(
-            "SELECT document, key, further FROM prompts WHERE id >= ? AND id < ? "
-            "ORDER BY document, key",
-            (span.start, span.stop),
-        )
-        for document, key, further in rows:
+        for document, key, further in self._by_document(cell, "document, key, further"):
             for one in sorted((key, *further.split())):
                 yield document, one
+
+    def _by_document(self, cell: Cell, columns: str) -> Iterator[Any]:
+        span = self._spans[cell]
+        return self._database.execute(
+            f"SELECT {columns} FROM prompts WHERE id >= ? AND id < ? ORDER BY document, key",
+            (span.start, span.stop),
+        )

@@ -12,12 +12,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ResultError
 from tenbin.records import Outcome
+from tenbin.shelf import Shelf
 from tenbin.statistics import confusion, perplexity
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ AGGREGATIONS = ("mean", *_CONFUSION, *RATIOS)
 class Measured:
     """The scored documents of one metric, one row of features each."""
 
-    documents: tuple[str, ...]
+    documents: Sequence[str]
+    """Their names, in order."""
     clusters: tuple[str | None, ...]
     """What each document belongs to; documents of one cluster are not independent. None: it is a
     cluster of its own."""
@@ -84,54 +85,84 @@ class Measured:
         return sums
 
 
-def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
-    """Bring the outcomes of one metric into arrays; failed documents are left out, and counted.
+class Gathering:
+    """Outcomes of one metric as they come, in the order of their documents' names.
 
-    Documents are put into the order of their names, so that nothing depends on the order in which
-    answers arrived. Outcomes are taken one at a time: their names and numbers stay.
+    That order makes sums the same to the last bit, whoever was answered first. Failed documents are
+    left out, and counted. Numbers stay in memory; names do not need to.
+    """
+
+    def __init__(self, aggregation: str, names: list[str] | Shelf[str] | None = None) -> None:
+        """Nothing yet.
+
+        Args:
+            aggregation: One of `AGGREGATIONS`.
+            names: Where names of documents are put; on a shelf unless said otherwise.
+
+        Raises:
+            ResultError: The aggregation is unknown.
+        """
+        if aggregation not in AGGREGATIONS:
+            raise ResultError(f"unknown aggregation {aggregation!r}")
+        self._aggregation = aggregation
+        self._names = Shelf[str]() if names is None else names
+        self._last: str | None = None
+        self._clusters: list[str | None] = []
+        self._numbers = array("d")
+        self._failed = 0
+
+    def add(self, outcome: Outcome) -> None:
+        """One more document.
+
+        Raises:
+            ResultError: It occurs twice, or has no class or length where those are needed.
+        """
+        if outcome.value is None:
+            self._failed += 1
+            return
+        if self._last is not None and outcome.document <= self._last:
+            assert outcome.document == self._last, "documents come in the order of their names"
+            raise ResultError(
+                f"document {outcome.document} occurs twice among the outcomes of {outcome.metric}",
+                "give the outcomes of one metric of one cell at a time",
+            )
+        self._last = outcome.document
+        self._names.append(outcome.document)
+        self._clusters.append(intern(outcome.group) if outcome.group is not None else None)
+        if self._aggregation == "mean":
+            self._numbers.extend((outcome.value, 1.0))
+        elif self._aggregation in RATIOS:
+            self._numbers.extend(_weighed(outcome, outcome.value))
+        else:
+            self._numbers.extend(_classes(outcome, outcome.value))
+
+    def measured(self) -> Measured:
+        """All of them as arrays; nothing may be added any more."""
+        import numpy as np
+
+        documents = tuple(self._names) if isinstance(self._names, list) else self._names
+        rows = np.frombuffer(self._numbers, dtype=np.float64).reshape(-1, 2)
+        score: Callable[[Array], Array] = _mean
+        own, linear = score, self._aggregation == "mean"
+        if self._aggregation in RATIOS:
+            score = own = RATIOS[self._aggregation]
+        elif not linear:
+            rows, score = _confused(rows, _CONFUSION[self._aggregation])
+            own = _right
+        return Measured(documents, tuple(self._clusters), rows, score, linear, own, self._failed)
+
+
+def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
+    """Bring the outcomes of one metric into arrays, whatever order they come in.
 
     Raises:
         ResultError: The aggregation is unknown, needs classes that the outcomes do not have, or a
             document occurs twice.
     """
-    import numpy as np
-
-    if aggregation not in AGGREGATIONS:
-        raise ResultError(f"unknown aggregation {aggregation!r}")
-    numbers_of = _weighed if aggregation in RATIOS else _classes
-    if aggregation == "mean":
-        numbers_of = _valued
-    names: list[str] = []
-    groups: list[str | None] = []
-    numbers, failed = array("d"), 0
-    for outcome in outcomes:
-        if outcome.value is None:
-            failed += 1
-            continue
-        names.append(outcome.document)
-        groups.append(intern(outcome.group) if outcome.group is not None else None)
-        numbers.extend(numbers_of(outcome, outcome.value))
-    order = sorted(range(len(names)), key=names.__getitem__)
-    documents = tuple(names[at] for at in order)
-    _check_once(documents)
-    clusters = tuple(groups[at] for at in order)
-    rows = np.array(numbers, dtype=np.float64).reshape(-1, 2)[order]
-    if aggregation == "mean":
-        return Measured(documents, clusters, rows, _mean, True, _mean, failed)
-    if aggregation in RATIOS:
-        ratio = RATIOS[aggregation]
-        return Measured(documents, clusters, rows, ratio, False, ratio, failed)
-    features, score = _confused(rows, _CONFUSION[aggregation])
-    return Measured(documents, clusters, features, score, False, _right, failed)
-
-
-def _check_once(documents: Sequence[str]) -> None:
-    for one, following in pairwise(documents):
-        if one == following:
-            raise ResultError(
-                f"document {one} occurs twice among the outcomes of a metric",
-                "give the outcomes of one metric of one cell at a time",
-            )
+    gathering = Gathering(aggregation, [])
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.document):
+        gathering.add(outcome)
+    return gathering.measured()
 
 
 def _confused(
@@ -178,10 +209,6 @@ def _right(features: Array) -> Array:
     size = round(features.shape[1] ** 0.5)
     right: Array = features[:, :: size + 1].sum(axis=1)
     return right
-
-
-def _valued(outcome: Outcome, value: float) -> tuple[float, float]:
-    return value, 1.0
 
 
 def _weighed(outcome: Outcome, value: float) -> tuple[float, float]:
