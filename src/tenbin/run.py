@@ -39,7 +39,7 @@ from tenbin.recording import record, run_file
 from tenbin.records import Cell, ScoreRow
 from tenbin.results.folder import RunFolder, choose_folder, discard_empty, write_run
 from tenbin.results.progress import clear_progress
-from tenbin.results.samples import sample_row
+from tenbin.results.rows import sample_row
 from tenbin.scoring import GroupScore, summarise_cells, summarise_groups
 from tenbin.spending import Spent, usage_entry, usage_of_both
 from tenbin.watching import Watch

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tenbin.records import Cell, Outcome, Prompt, Rolled, Sampling, Scores, Text
 from tenbin.results.outcomes import outcomes_of
-from tenbin.results.samples import read_samples, sample_row, write_samples
+from tenbin.results.rows import sample_row
+from tenbin.results.samples import read_samples, write_samples
 
 
 def test_outcomes_survive_the_samples_file(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Every document of a run as a row of a Parquet file that pandas, polars and duckdb open.
 
-Knows the table's columns; what goes into them comes from judged documents.
+Knows the table's columns and the file; `rows` says what goes into them.
 """
 
 from __future__ import annotations
@@ -10,126 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.errors import ResultError
-from tenbin.records import Failure, Outcome, Picked, Prompt, Response, Rolled, Scores, Text
 
 # Rows a group of the file: small enough to be made and read on demand, large enough to compress.
 _ROWS_A_GROUP = 1_000
-
-
-def sample_row(
-    prompt: Prompt,
-    response: Response,
-    bare: Response | None,
-    outcomes: Sequence[Outcome],
-    further: Sequence[Response] = (),
-) -> dict[str, Any]:
-    """One document as plain values, ready for a table.
-
-    Args:
-        prompt: The document as it was put.
-        response: Its answer.
-        bare: The answer without the prompt, where one was asked for.
-        outcomes: What the metrics say.
-        further: The second and later answers that were drawn.
-    """
-    drawn = (response, *further)
-    scores = response if isinstance(response, Scores) else None
-    logprobs, token_counts = _weighed(response)
-    text = response if isinstance(response, Text) else None
-    picked = response if isinstance(response, Picked) else None
-    failure = next((r for r in (*drawn, bare) if isinstance(r, Failure)), None)
-    cell = prompt.cell
-    return {
-        "id": cell.id,
-        "task": cell.task,
-        "version": cell.version,
-        "template": cell.template,
-        "language": prompt.language,
-        "shots": cell.shots,
-        "seed": cell.seed,
-        "document": prompt.document,
-        "row": prompt.row,
-        "item": prompt.item,
-        "group": prompt.group,
-        "prompt": prompt.text,
-        "continuations": _listed(prompt.continuations),
-        "choices": _listed(prompt.choices),
-        "logprobs": logprobs,
-        "token_counts": token_counts,
-        "greedy": _listed(scores.greedy if scores else None),
-        "unconditional_logprobs": _listed(bare.logprobs if isinstance(bare, Scores) else None),
-        "picked_by": picked.way if picked else None,
-        "labels": _listed(picked.labels if picked else None),
-        "label_logprobs": _listed(picked.logprobs if picked else None),
-        "added": picked.added if picked else None,
-        "generated": text.text if text else picked.text if picked else None,
-        "finish": text.finish if text else None,
-        "generated_tokens": text.token_count if text else None,
-        **_thought(prompt, text),
-        "samples": [_drawn_answer(prompt, one) for one in drawn] if prompt.sampling else None,
-        "truncated_tokens": getattr(response, "truncated", 0),
-        "stop": list(prompt.stop),
-        "max_gen_toks": prompt.max_gen_toks if prompt.kind == "generate" else None,
-        "gold": prompt.gold,
-        "target": prompt.target,
-        "references": list(prompt.references),
-        "examples": list(prompt.examples),
-        "dropped_examples": prompt.dropped_examples,
-        "parts": list(prompt.parts),
-        "outcomes": [
-            {
-                "metric": outcome.metric,
-                "value": outcome.value,
-                "answer": outcome.answer,
-                "predicted": outcome.predicted,
-                "weight": outcome.weight,
-                "values": list(outcome.values) or None,
-                "answers": list(outcome.answers) or None,
-            }
-            for outcome in outcomes
-        ],
-        "failure_kind": failure.kind if failure else None,
-        "failure_message": failure.message if failure else None,
-    }
-
-
-def _weighed(response: Response) -> tuple[list[float] | None, list[int] | None]:
-    """Log-likelihoods and token counts: one a continuation, or one for a whole text."""
-    if isinstance(response, Scores):
-        return list(response.logprobs), list(response.token_counts)
-    if isinstance(response, Rolled):
-        return [response.logprob], [response.token_count]
-    return None, None
-
-
-def _thought(prompt: Prompt, text: Text | None) -> dict[str, Any]:
-    """What was thought before an answer; nulls where thoughts were not kept apart.
-
-    Some servers keep them apart without being asked.
-    """
-    kept = text
-    if text is not None and prompt.thinking is None and text.thinking_end == "none":
-        kept = None
-    return {
-        "thinking": kept.thinking if kept else None,
-        "thinking_tokens": kept.thinking_tokens if kept else None,
-        "thinking_end": kept.thinking_end if kept else None,
-    }
-
-
-def _drawn_answer(prompt: Prompt, response: Response) -> dict[str, Any]:
-    """One of the answers that were drawn; nulls where it failed."""
-    text = response if isinstance(response, Text) else None
-    return {
-        "text": text.text if text else None,
-        "finish": text.finish if text else None,
-        "tokens": text.token_count if text else None,
-        **_thought(prompt, text),
-    }
-
-
-def _listed(values: Sequence[Any] | None) -> list[Any] | None:
-    return list(values) if values is not None else None
 
 
 def _schema() -> Any:
