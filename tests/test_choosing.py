@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import tenbin
+from tenbin.api import Silence
 from tenbin.backends.scripted import ScriptedBackend
+from tenbin.choosing import RunOutcomes
 from tenbin.cli import main
+from tenbin.config import build_config
 from tenbin.errors import ConfigError
+from tenbin.results.outcomes import outcomes_of
+from tenbin.run import execute
 
 pytestmark = pytest.mark.usefixtures("cache")
 LABELS = ("含意", "矛盾", "中立", "entailment", "contradiction", "neutral")
@@ -122,3 +128,18 @@ def test_a_stored_run_takes_no_flags_of_a_new_one(
 ) -> None:
     assert main(["sweep", str(tmp_path), "--tasks", "jnli"]) == 1
     assert "--tasks would need a new one" in capsys.readouterr().err
+
+
+def test_outcomes_of_a_run_are_those_of_its_samples() -> None:
+    given = {"model": "scripted", "tasks": "jnli,jsquad", "sample_data": True, "no_cache": True}
+    finished = execute(build_config(given), Silence(), write=False)
+    read, stored = RunOutcomes(finished), outcomes_of(finished.samples())
+    assert len(read) == len(stored) and set(read) == set(stored)
+    for key, outcomes in stored.items():
+        expected = sorted(outcomes, key=lambda outcome: outcome.document)
+        # A stored outcome has the document's gold choice, whatever the metric.
+        assert [replace(one, gold=None) for one in read[key]] == [
+            replace(one, gold=None) for one in expected
+        ]
+    with pytest.raises(KeyError):
+        read["jnli-1.3-0.2", "no such metric"]

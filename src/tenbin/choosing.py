@@ -7,7 +7,7 @@ scored. Both load the model once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,7 +52,7 @@ def execute_sweep(
         config = replace(config, templates=(ALL,))
     _check_options(choose_cells(config))
     finished = execute(config, listener, backend, write)
-    report = full_report(finished.document, outcomes_by_id(finished), metric)
+    report = full_report(finished.document, RunOutcomes(finished), metric)
     return SweepFinished(finished, report)
 
 
@@ -119,14 +119,26 @@ def execute_auto(
             opened.close()
 
 
-def outcomes_by_id(finished: Finished) -> dict[tuple[str, str], list[Outcome]]:
-    """The outcomes of a run, by task id and metric."""
-    found: dict[tuple[str, str], list[Outcome]] = {}
-    for setup in finished.setups:
-        for outcomes in finished.judged.outcomes(setup.cell):
-            for outcome in outcomes:
-                found.setdefault((setup.cell.id, outcome.metric), []).append(outcome)
-    return found
+class RunOutcomes(Mapping[tuple[str, str], Sequence[Outcome]]):
+    """The outcomes of a run by task id and metric, read when they are asked for."""
+
+    def __init__(self, finished: Finished) -> None:
+        """Those of a run that is over."""
+        self._judged, self._details = finished.judged, finished.document["details"]
+        self._cells = {setup.cell.id: setup.cell for setup in finished.setups}
+
+    def __getitem__(self, key: tuple[str, str]) -> Sequence[Outcome]:
+        id, metric = key
+        if metric not in self._details.get(id, ()):
+            raise KeyError(key)
+        found = self._judged.outcomes(self._cells[id])
+        return [outcome for outcomes in found for outcome in outcomes if outcome.metric == metric]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((id, metric) for id, details in self._details.items() for metric in details)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._details.values()))
 
 
 def _check_options(setups: list[CellSetup]) -> None:
@@ -149,7 +161,7 @@ def _choices(tried: Finished) -> dict[str, Any]:
         **tried.document,
         "configs": {id: {**c, "role": "score"} for id, c in tried.document["configs"].items()},
     }
-    for swept in swept_tasks(document, outcomes_by_id(tried)):
+    for swept in swept_tasks(document, RunOutcomes(tried)):
         scores = [option.together.value for option in swept.options]
         best = best_of(scores, swept.higher_is_better)
         choice[f"{swept.name}-{swept.version}"] = {

@@ -138,7 +138,7 @@ def _options(
             shots,
             tuple(ids[at] for at in positions),
             tuple(shared[at] for at in positions),
-            sum(o.value is None for at in positions for o in outcomes.get((ids[at], metric), ())),
+            sum(found[at].failed for at in positions),
         )
         for (template, shots), positions in by_option.items()
     )
