@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,22 +42,29 @@ def evaluated(folder: Path, place: Path, **options: Any) -> tenbin.Run:
     )
 
 
-def named(words: str) -> list[psutil.Process]:
-    """Processes below this one that are called so."""
+def named(words: str, but: Collection[int] = ()) -> list[psutil.Process]:
+    """Processes below this one that are called so, except some."""
     found = []
     for process in psutil.Process().children(recursive=True):
         try:
-            if " ".join(process.cmdline()).startswith(words):
+            if " ".join(process.cmdline()).startswith(words) and process.pid not in but:
                 found.append(process)
         except psutil.Error:
             continue
     return found
 
 
+@pytest.fixture
+def others() -> list[int]:
+    """Engines that were there before: that of all other tests is one."""
+    return [process.pid for process in named("VLLM::")]
+
+
 class Killer(Silence):
     """Kills the engine of the only worker once it has answered, then the worker that follows it."""
 
-    def __init__(self) -> None:
+    def __init__(self, others: Collection[int]) -> None:
+        self.others = others
         self.killed: list[int] = []
         self.engines: list[psutil.Process] = []
 
@@ -65,11 +72,11 @@ class Killer(Silence):
         (worker,) = named("ray::Worker") or (None,)
         if worker is None or worker.pid in self.killed or len(self.killed) == 2:
             return
-        self.engines += named("VLLM::")
+        self.engines += named("VLLM::", self.others)
         if self.killed:
             os.kill(worker.pid, signal.SIGKILL)
         else:
-            os.kill(named("VLLM::EngineCore")[0].pid, signal.SIGKILL)
+            os.kill(named("VLLM::EngineCore", self.others)[0].pid, signal.SIGKILL)
         self.killed.append(worker.pid)
 
 
@@ -90,18 +97,18 @@ def same(found: tenbin.Run, alone: tenbin.Run) -> None:
 
 
 def test_two_workers_answer_as_one_process_does(
-    folder: Path, tmp_path: Path, alone: tenbin.Run
+    folder: Path, tmp_path: Path, alone: tenbin.Run, others: list[int]
 ) -> None:
     found = evaluated(folder, tmp_path, workers=2, num_cpus=1, shard_size=2)
     assert found.document["scale"]["workers"] == 2
     same(found, alone)
-    assert named("VLLM::") == []  # closed, not left to be killed
+    assert named("VLLM::", others) == []  # closed, not left to be killed
 
 
 def test_an_engine_and_a_worker_that_die_lose_nothing(
-    folder: Path, tmp_path: Path, alone: tenbin.Run
+    folder: Path, tmp_path: Path, alone: tenbin.Run, others: list[int]
 ) -> None:
-    killer = Killer()
+    killer = Killer(others)
     found = evaluated(folder, tmp_path, workers=1, num_cpus=1, shard_size=2, listener=killer)
     assert len(killer.killed) == 2
     assert found.document["scale"]["deaths"] == 2
