@@ -79,6 +79,22 @@ def test_partial_scores_end_at_the_run_s_own(
     assert read_progress(tmp_path / "r.run") is None, "the result says more now"
 
 
+def test_a_run_is_loading_until_the_first_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states: list[object] = []
+
+    class Loads(Slow):
+        def run(self, requests: Iterable[Request]) -> Iterator[tuple[str, Response]]:
+            found = read_progress(self._folder)
+            states.append(found and found["state"])
+            yield from self._inner.run(list(requests))
+
+    monkeypatch.setattr(f"{__name__}.Slow", Loads)
+    run(tmp_path, monkeypatch)
+    assert states == ["loading"]
+
+
 def test_errors_are_those_of_independent_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

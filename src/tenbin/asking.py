@@ -58,7 +58,7 @@ def ask(
         known = answers.known(keys)
         queue.settle(list(known))
         spent.from_journal += len(known)
-        if noted is not None:
+        if known and noted is not None:
             noted(list(known.items()))
     if spent.from_journal:
         listener.message(
