@@ -24,6 +24,9 @@ class Silence:
     def transfer(self, name: str, done: int, total: int | None) -> None:
         """Say nothing."""
 
+    def prepare(self, what: str, done: int, total: int) -> None:
+        """Say nothing."""
+
     def start(self, total: int, work: float) -> None:
         """Say nothing."""
 

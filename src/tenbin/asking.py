@@ -24,6 +24,10 @@ class Listener(Protocol):
         """A file is being fetched: bytes so far, and in all where known."""
         ...
 
+    def prepare(self, what: str, done: int, total: int) -> None:
+        """Something of many documents goes on here, without the model: how far it is."""
+        ...
+
     def start(self, total: int, work: float) -> None:
         """This many requests will be asked, of this much work together."""
         ...

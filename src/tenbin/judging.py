@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
+from tenbin.counting import Counted
 from tenbin.journal.answers import Answers
 from tenbin.metrics.judge import judge
 from tenbin.planning.plan import Plan, Planned
@@ -52,13 +53,13 @@ class JudgedDocuments:
         # A cell is the same in all of its outcomes, and known.
         self._outcomes.append(tuple(map(_rest_of_outcome, one.outcomes)))
 
-    def judge_cell(self, task: Task, cell: Cell, answers: Answers) -> None:
+    def judge_cell(self, task: Task, cell: Cell, answers: Answers, counted: Counted) -> None:
         """Judge the next cell of the plan."""
         assert len(self._outcomes) == self._plan.spans[cell].start, "cells come in the plan's order"
         tally = self.tallies[cell] = Tally()
         for chunk in self._plan.planned(cell):
             found = answers.read([key for one in chunk for key in one.keys])
-            for planned in chunk:
+            for planned in counted.through(chunk):
                 one = judge_planned(task, planned, found)
                 tally.add(planned.prompt, (one.response, *one.further), one.unconditional)
                 self._append(one)
@@ -86,11 +87,13 @@ def _unpacked(cell: Cell, packed: _Packed) -> tuple[Outcome, ...]:
     return tuple(Outcome(cell, *rest) for rest in packed)  # type: ignore[arg-type]
 
 
-def judge_all(setups: Sequence[CellSetup], plan: Plan, answers: Answers) -> JudgedDocuments:
+def judge_all(
+    setups: Sequence[CellSetup], plan: Plan, answers: Answers, counted: Counted
+) -> JudgedDocuments:
     """Judge every document of every cell."""
     judged = JudgedDocuments(plan)
     for setup in setups:
-        judged.judge_cell(setup.task, setup.cell, answers)
+        judged.judge_cell(setup.task, setup.cell, answers, counted)
     return judged
 
 

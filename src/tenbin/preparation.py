@@ -25,7 +25,7 @@ from tenbin.metrics.judge import metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.planning.requests import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Chat
-from tenbin.prompts.building import PromptSettings, build_prompts
+from tenbin.prompts.building import PromptSettings, build_prompts, limited
 from tenbin.prompts.fitting import Measure
 from tenbin.prompts.pool import Pool
 from tenbin.records import Cell, DataFile, Dataset, Document, MetricUse, Prompt, Task
@@ -300,6 +300,11 @@ def load_data(
     for setup in setups:
         data.for_cell(setup)
     return data
+
+
+def count_prompts(setup: CellSetup, data: Data) -> int:
+    """How many prompts a cell will have."""
+    return limited(len(data.for_cell(setup)[0].documents), setup.limit)
 
 
 def prompts_of(

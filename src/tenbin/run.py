@@ -16,6 +16,7 @@ from tenbin.asking import Listener, ask
 from tenbin.backends.base import Backend, BackendSettings, Workers, chat_format_of
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
+from tenbin.counting import Counted
 from tenbin.errors import ConfigError
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
@@ -27,6 +28,7 @@ from tenbin.preparation import (
     CellSetup,
     Data,
     choose_cells,
+    count_prompts,
     data_choice,
     load_data,
     pairing_notices,
@@ -111,7 +113,11 @@ def execute_cells(
         moment = stamp.strftime("%Y%m%d-%H%M%S")
         folder = choose_folder(config.output_path, _model_name(config), moment)
     try:
-        opened = backend or open_backend(backend_settings(config, listener.message))
+        opened = (
+            backend
+            if backend is not None
+            else open_backend(backend_settings(config, listener.message))
+        )
         try:
             asked = _ask(config, setups, data, opened, listener, folder)
         finally:
@@ -122,7 +128,8 @@ def execute_cells(
             discard_empty(folder)
         raise
     with closing(asked.answers):
-        judged = judge_all(asked.setups, asked.plan, asked.answers)
+        counted = Counted(listener.prepare, "judging", len(asked.plan))
+        judged = judge_all(asked.setups, asked.plan, asked.answers, counted)
     scores = summarise_cells(asked.setups, judged)
     groups = summarise_groups(asked.setups, judged)
     took = usage_of_both(spent, usage_entry(asked.spent, asked.description.get("prices")))
@@ -138,7 +145,8 @@ def execute_cells(
     }
     finished = Finished(config, asked.setups, scores, tuple(groups), judged, document, folder)
     if folder is not None:
-        write_run(folder, document, finished.samples(), run_file(config))
+        counted = Counted(listener.prepare, "writing samples", len(judged))
+        write_run(folder, document, counted.through(finished.samples()), run_file(config))
         clear_progress(folder.path)
     return finished
 
@@ -169,7 +177,7 @@ def _ask(
     notices = [*left_out, *_thinking_notices(suited, config, backend)]
     for notice in notices:
         listener.message(notice)
-    plan = _plan(config, suited, data, backend)
+    plan = _plan(config, suited, data, backend, listener)
     answers = Answers(_journal(config, backend))
     try:
         if folder is None:
@@ -222,7 +230,13 @@ def _workers(config: RunConfig) -> Workers | None:
     return Workers(config.workers, config.ray_address, **said)
 
 
-def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: Backend) -> Plan:
+def _plan(
+    config: RunConfig,
+    setups: Sequence[CellSetup],
+    data: Data,
+    backend: Backend,
+    listener: Listener,
+) -> Plan:
     settings = prompt_settings(config)
     writes = any(setup.task.kind == "generate" for setup in setups)
     if settings.cap_by_references and writes and backend.tokenizer is None:
@@ -234,12 +248,14 @@ def _plan(config: RunConfig, setups: Sequence[CellSetup], data: Data, backend: B
     format = chat_format_of(backend)
     chat = format.chat if format is not None else None
     plan = Plan()
+    total = sum(count_prompts(setup, data) for setup in setups)
+    counted = Counted(listener.prepare, "making prompts", total)
     for setup in setups:
         prompts = prompts_of(setup, data, settings, backend.tokenizer, chat)
         unconditional = any(
             find_metric(use.metric).needs_unconditional for use in setup.task.metrics
         )
-        plan.add(setup.cell, prompts, unconditional)
+        plan.add(setup.cell, counted.through(prompts), unconditional)
     return plan
 
 

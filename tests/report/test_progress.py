@@ -67,3 +67,40 @@ def test_a_second_round_counts_anew(clock: Clock, capsys: pytest.CaptureFixture[
         lines.finish()
     said = capsys.readouterr().err
     assert "3 of 3 answered" in said and "2 of 2 answered" in said
+
+
+def test_long_work_without_the_model_is_told_of(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = progress.LineProgress()
+    for what in ("making prompts", "judging", "judging"):
+        for done in range(500, 4_001, 500):
+            lines.prepare(what, done, 4_000)
+            clock.now += 10.0 if what == "judging" else 0.1
+    assert capsys.readouterr().err.splitlines() == [
+        "tenbin: judging: 1,000 of 4,000 documents, about 1 min 00 s left",
+        "tenbin: judging: 2,000 of 4,000 documents, about 40 s left",
+        "tenbin: judging: 3,000 of 4,000 documents, about 20 s left",
+        "tenbin: judging: 4,000 documents in 1 min 10 s",
+        "tenbin: judging: 1,000 of 4,000 documents, about 1 min 00 s left",
+        "tenbin: judging: 2,000 of 4,000 documents, about 40 s left",
+        "tenbin: judging: 3,000 of 4,000 documents, about 20 s left",
+        "tenbin: judging: 4,000 documents in 1 min 10 s",
+    ]
+
+
+def test_a_terminal_draws_long_work_over_one_line(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bar = progress.BarProgress()
+    for done in range(500, 2_001, 500):
+        bar.prepare("judging", done, 2_000)
+        clock.now += 3.0
+    drawn = capsys.readouterr().err
+    lines = [line.rstrip() for line in drawn.replace("\r", "\n").splitlines()]
+    assert lines == [
+        "tenbin: judging: 1,000 of 2,000 documents, about 6 s left",
+        "tenbin: judging: 1,500 of 2,000 documents, about 3 s left",
+        "tenbin: judging: 2,000 documents in 9 s",
+    ]
+    assert drawn.count("\n") == 1

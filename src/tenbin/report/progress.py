@@ -16,10 +16,34 @@ def open_progress() -> BarProgress | LineProgress:
     return BarProgress() if sys.stderr.isatty() else LineProgress()
 
 
+class _Pace:
+    """How long something that may be over at once has gone on, and what is left of it."""
+
+    def __init__(self) -> None:
+        self._what, self._began = "", 0.0
+        self._first = self._last = 0
+
+    def line(self, what: str, done: int, total: int) -> str | None:
+        """What to say of it; None while it has not taken long."""
+        now = time.monotonic()
+        if what != self._what or done < self._last:
+            # It is told of when a first part is done: the pace counts from there.
+            self._what, self._began, self._first = what, now, done
+        self._last = done
+        elapsed = now - self._began
+        if elapsed < _SECONDS_OF_PACE or done == self._first:
+            return None
+        if done >= total:
+            return f"{what}: {total:,} documents in {_clock(elapsed)}"
+        left = _clock(elapsed * (total - done) / (done - self._first))
+        return f"{what}: {done:,} of {total:,} documents, about {left} left"
+
+
 class LineProgress:
     """One line now and then, for logs."""
 
     def __init__(self) -> None:
+        self._pace = _Pace()
         self._total = self._done = 0
         self._work = self._worked = self._worked_before = 0.0
         self._started = self._spoken = 0.0
@@ -34,6 +58,13 @@ class LineProgress:
         if done == total or now - self._spoken >= _SECONDS_BETWEEN_LINES:
             self._spoken = now
             self.message(f"fetching {name}: {_size(done, total)}")
+
+    def prepare(self, what: str, done: int, total: int) -> None:
+        """Speak when the last line is long ago, and at the end of what took long."""
+        line, now = self._pace.line(what, done, total), time.monotonic()
+        if line and (done >= total or now - self._spoken >= _SECONDS_BETWEEN_LINES):
+            self._spoken = now
+            self.message(line)
 
     def start(self, total: int, work: float) -> None:
         """Asking begins; a model that is loaded here comes first."""
@@ -87,6 +118,7 @@ class BarProgress:
         from rich.console import Console
 
         self._console = Console(stderr=True)
+        self._pace = _Pace()
         self._progress: Any = None
         self._task: Any = None
         self._total = self._done = 0
@@ -99,6 +131,16 @@ class BarProgress:
         """One line that is drawn over; it stays when the file is complete."""
         end = "\n" if done == total else "\r"
         self._console.print(f"fetching {_plain(name)}: {_size(done, total)}", end=end)
+
+    def prepare(self, what: str, done: int, total: int) -> None:
+        """One line that is drawn over; it stays at the end of what took long."""
+        line = self._pace.line(what, done, total)
+        if line:
+            end = "\n" if done >= total else "\r"
+            # As wide as the terminal: a shorter line would leave the end of the one before.
+            width = self._console.width - 1
+            shown = f"tenbin: {line}"[:width].ljust(width)
+            self._console.print(_plain(shown), end=end, highlight=False)
 
     def start(self, total: int, work: float) -> None:
         """Draw the bar."""
