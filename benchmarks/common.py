@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import signal
 import statistics
 import subprocess
@@ -82,6 +83,16 @@ def requests_for(prompts: Sequence[Prompt]) -> list[Request]:
         for request in requests_of(prompt):
             asked.setdefault(request.key, request)
     return list(asked.values())
+
+
+def peak_mib() -> float:
+    """The most memory that this process has had (Linux).
+
+    Not `ru_maxrss`, which begins with what the process that started it has.
+    """
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) / 1024
 
 
 def timed(backend: Backend, requests: Sequence[Request]) -> tuple[dict[str, float], dict[str, Any]]:

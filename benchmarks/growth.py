@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import parser, say, setup_facts, write_result
+from common import parser, peak_mib, say, setup_facts, write_result
 
 from tenbin.api import Silence
 from tenbin.backends.base import Backend
@@ -84,10 +83,9 @@ def one_size(backend_name: str, documents: int, folder: str) -> None:
             return time.perf_counter() - began
 
         run(20)  # libraries, templates, the engine's own choice
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak_mib()
         fixed = min(run(1, at) for at in range(5))  # reading all rows, whatever the limit
         took = min(run(documents, at) for at in range(max(1, 1000 // documents)))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         json.dumps(
             {
@@ -95,8 +93,8 @@ def one_size(backend_name: str, documents: int, folder: str) -> None:
                 "seconds": round(took, 3),
                 "seconds_for_one_document": round(fixed, 3),
                 "milliseconds_a_document": round((took - fixed) / (documents - 1) * 1000, 3),
-                "peak_mib": round(peak / 1024, 1),
-                "peak_mib_after_20_documents": round(before / 1024, 1),
+                "peak_mib": round(peak_mib(), 1),
+                "peak_mib_after_20_documents": round(before, 1),
             }
         )
     )

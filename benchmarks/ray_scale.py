@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 from common import (
     open_model,
     parser,
+    peak_mib,
     prompts_for,
     requests_for,
     say,
@@ -234,7 +234,6 @@ def one_size(name: str, documents: int, folder: str) -> None:
         took, busy = time.perf_counter() - began, time.process_time() - cpu
         scratch = unnamed_files()
         assert len(finished.judged) == documents
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rates = {f"{part}, documents/s": round(documents / one) for part, one in spent.items()}
     print(
         json.dumps(
@@ -242,7 +241,7 @@ def one_size(name: str, documents: int, folder: str) -> None:
                 "documents": documents,
                 "seconds": round(took, 2),
                 "driver_cpu_seconds": round(busy, 2),
-                "peak_mib": round(peak / 1024, 1),
+                "peak_mib": round(peak_mib(), 1),
                 "scratch_bytes_a_document": round(scratch / documents),
                 **rates,
             }
