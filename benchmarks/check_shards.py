@@ -73,7 +73,7 @@ def answer(
 ) -> None:
     import torch
 
-    shards = list(cut(make_requests(800), 64))
+    shards = list(cut(sorted(make_requests(800), key=lambda request: request.place), 64))
     settings = BackendSettings(
         "hf",
         {"pretrained": folder, "probe": "always"},

@@ -60,11 +60,12 @@ def test_every_request_is_in_one_shard(plan: list[Request], size: int) -> None:
     assert all(len({type(request) for request in shard}) == 1 for shard in shards)
 
 
-@given(_PLANS, st.integers(1, 20), st.randoms(use_true_random=False))
-def test_order_does_not_matter(plan: list[Request], size: int, generator: random.Random) -> None:
-    shuffled = list(plan)
-    generator.shuffle(shuffled)
-    assert _keys(cut(plan, size)) == _keys(cut(shuffled, size))
+def test_another_order_is_refused() -> None:
+    """It would be answered, with hardly anything shared and nobody the wiser."""
+    first, second = roll_request("a"), roll_request("b")
+    assert list(cutting.cut([first, second], 1)) == [(first,), (second,)]
+    with pytest.raises(ValueError, match="order of their places"):
+        list(cutting.cut([second, first], 4))
 
 
 @given(_PLANS, st.integers(1, 20), st.randoms(use_true_random=False))

@@ -28,10 +28,16 @@ def cut(requests: Iterable[Request], size: int) -> Iterator[tuple[Request, ...]]
     Args:
         requests: In the order of their places.
         size: Where a shard is closed at the latest; a quarter closes one at the earliest.
+
+    Raises:
+        ValueError: They are in another order, in which hardly anything would be shared.
     """
     shard: list[Request] = []
-    work = 0
+    work, before = 0, None
     for request in requests:
+        if before is not None and request.place < before.place:
+            raise ValueError("requests must come in the order of their places")
+        before = request
         if shard and type(shard[0]) is not type(request):
             yield tuple(shard)
             shard, work = [], 0
