@@ -43,10 +43,9 @@ FIRST, LATER, PEER = "tenbin, first", "tenbin, later", "lm_eval"
 TARGETS = {"start_ratio": 0.25, "milliseconds_a_document": 1.0}
 STAGES = {
     "read and check rows": ("preparation.py", "load_data"),
-    "build prompts": ("building.py", "build_prompts"),
-    "key and plan requests": ("plan.py", "add"),
+    "make prompts and plan requests": ("run.py", "_plan"),
     "ask, answer and keep answers": ("asking.py", "ask"),
-    "judge": ("scoring.py", "judge_all"),
+    "judge": ("judging.py", "judge_all"),
     "summarise": ("scoring.py", "summarise_cells"),
     "record": ("recording.py", "record"),
     "write results and samples": ("folder.py", "write_run"),
