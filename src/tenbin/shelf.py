@@ -14,6 +14,7 @@ import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 _IN_MEMORY = 1 << 20
 """Bytes up to which a shelf needs no file: most data sets are small, and files are few."""
+CHUNK = 500
+"""Rows that are written, or held in memory, at a time."""
 _CACHE_KIB = 8 << 10
 """Of a database: what it may hold in memory."""
 
@@ -99,6 +102,18 @@ def scratch_database(*statements: str) -> sqlite3.Connection:
         connection.execute(statement)
     connection.execute("BEGIN")
     return connection
+
+
+def chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    """Values, as many at a time as a statement takes or memory should hold."""
+    rest = iter(values)
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk
+
+
+def marks(values: Sequence[object]) -> str:
+    """Places for values in a statement."""
+    return ",".join("?" * len(values))
 
 
 def scratch_folder() -> str:

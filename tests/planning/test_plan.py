@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tenbin import shelf
+from tenbin.planning import plan as plan_module
 from tenbin.planning import queue
 from tenbin.planning.plan import Plan, Planned
 from tenbin.planning.requests import requests_of, work_of
@@ -36,8 +38,8 @@ def many_prompts() -> list[Prompt]:
 
 @pytest.fixture
 def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
-    monkeypatch.setattr(queue, "CHUNK", 7)
-    monkeypatch.setattr("tenbin.planning.plan.CHUNK", 7)
+    for module in (shelf, queue, plan_module):
+        monkeypatch.setattr(module, "CHUNK", 7)
     made = Plan()
     made.add(CELL, many_prompts(), unconditional=True)
     return made

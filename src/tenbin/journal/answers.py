@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from tenbin.errors import BackendError
 from tenbin.journal.store import Journal
 from tenbin.records import Failure, Response
-from tenbin.shelf import scratch_database
+from tenbin.shelf import chunks, marks, scratch_database
 
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
-_CHUNK = 500
 
 
 class Answers:
@@ -44,12 +43,9 @@ class Answers:
     def find(self, keys: Sequence[str]) -> dict[str, Response]:
         """Those of these answers that are there."""
         found = self.known(keys)
-        missing = [key for key in keys if key not in found]
-        for start in range(0, len(missing), _CHUNK):
-            chunk = missing[start : start + _CHUNK]
-            marks = ",".join("?" * len(chunk))
+        for chunk in chunks(key for key in keys if key not in found):
             rows = self._passing.execute(
-                f"SELECT key, answer FROM answers WHERE key IN ({marks})", chunk
+                f"SELECT key, answer FROM answers WHERE key IN ({marks(chunk)})", chunk
             )
             found |= {key: pickle.loads(answer) for key, answer in rows}
         return found

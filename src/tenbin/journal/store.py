@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tenbin.errors import ConfigError
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
+from tenbin.shelf import chunks, marks
 
 _KINDS: dict[str, Callable[..., Response]] = {
     "scores": Scores,
@@ -24,8 +25,6 @@ _KINDS: dict[str, Callable[..., Response]] = {
 }
 _NAMES: dict[type, str] = {Scores: "scores", Picked: "picked", Text: "text", Rolled: "rolled"}
 _FIELDS = {kind: [field.name for field in fields(kind)] for kind in _NAMES}
-# SQLite takes a bounded number of parameters a statement.
-_CHUNK = 500
 
 
 class Journal:
@@ -60,13 +59,10 @@ class Journal:
     def read(self, keys: Iterable[str]) -> dict[str, Response]:
         """The answers known for these keys."""
         found: dict[str, Response] = {}
-        wanted = list(keys)
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            marks = ",".join("?" * len(chunk))
+        for chunk in chunks(keys):
             rows = self._connection.execute(
                 "SELECT key, kind, payload FROM answers "
-                f"WHERE fingerprint = ? AND key IN ({marks})",
+                f"WHERE fingerprint = ? AND key IN ({marks(chunk)})",
                 (self._fingerprint, *chunk),
             )
             for key, kind, payload in rows:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.planning.packing import pack_prompt, unpack_prompt, unpack_text
-from tenbin.planning.queue import CHUNK, QUEUE_TABLES, Queue, chunks, marks
+from tenbin.planning.queue import QUEUE_TABLES, Queue
 from tenbin.planning.requests import requests_of, score_request
 from tenbin.records import Cell, Prompt, Request
-from tenbin.shelf import scratch_database
+from tenbin.shelf import CHUNK, chunks, marks, scratch_database
 
 _TABLES = (
     "CREATE TABLE prompts (id INTEGER PRIMARY KEY, cell INTEGER NOT NULL, document TEXT NOT NULL, "

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from tenbin.planning.packing import pack_request, pack_text, unpack_request, unpack_text
 from tenbin.planning.requests import work_of
 from tenbin.records import Request
-
-T = TypeVar("T")
+from tenbin.shelf import CHUNK, chunks, marks
 
 QUEUE_TABLES = (
     "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, "
@@ -23,8 +21,6 @@ QUEUE_TABLES = (
     "CREATE TABLE open (key TEXT PRIMARY KEY, work REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE walk (id INTEGER PRIMARY KEY, key TEXT NOT NULL)",
 )
-CHUNK = 500
-"""Rows that are written, or held in memory, at a time."""
 
 
 class Queue:
@@ -116,15 +112,3 @@ class Queue:
             settled |= dict(self._database.execute(f"SELECT key, work {condition}", chunk))
             self._database.execute(f"DELETE {condition}", chunk)
         return settled
-
-
-def chunks(values: Iterable[T]) -> Iterator[list[T]]:
-    """Values, so many at a time."""
-    rest = iter(values)
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk
-
-
-def marks(values: Sequence[Any]) -> str:
-    """Places for values in a statement."""
-    return ",".join("?" * len(values))
