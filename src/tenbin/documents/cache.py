@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tenbin.atomic import write_atomically
 from tenbin.documents.choice import DataChoice, Progress
 from tenbin.documents.download import (
     FileGoneError,
@@ -127,9 +128,7 @@ def _check_content(split: Split, file: PublishedFile, path: str, part: Path, cac
     lock = _lock_place(split, path, cache)
     if expected is None:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        temporary = lock.with_name(f"{lock.name}.{os.getpid()}")
-        temporary.write_text(f"{actual}  {path}\n", encoding="utf-8")
-        temporary.replace(lock)
+        write_atomically(lock, f"{actual}  {path}\n")
         return
     part.unlink()
     name = f"{split.repository} {path}"

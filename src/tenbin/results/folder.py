@@ -7,7 +7,6 @@ path is a folder in which each run gets a folder of its own.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tenbin.atomic import atomic_file, write_atomically
 from tenbin.errors import ConfigError, ResultError
 from tenbin.results.samples import read_samples, write_samples
 
@@ -76,27 +76,15 @@ def write_run(
     import yaml
 
     samples = folder.path / SAMPLES
-    partial = _partial(samples)
-    write_samples(partial, rows)
-    partial.replace(samples)
-    _write_text(
+    with atomic_file(samples) as partial:
+        write_samples(partial, rows)
+    write_atomically(
         folder.path / RUN_FILE, yaml.safe_dump(dict(run_file), allow_unicode=True, sort_keys=False)
     )
     written = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    _write_text(folder.path / RESULT, written)
+    write_atomically(folder.path / RESULT, written)
     if folder.result_file != folder.path / RESULT:
-        _write_text(folder.result_file, written)
-
-
-def _write_text(path: Path, text: str) -> None:
-    partial = _partial(path)
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
-def _partial(path: Path) -> Path:
-    """A name of this process's own: two runs into one place must not take each other's file."""
-    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+        write_atomically(folder.result_file, written)
 
 
 @dataclass(frozen=True, slots=True)

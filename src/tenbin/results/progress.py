@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from tenbin.atomic import write_atomically
 
 PROGRESS = "progress.json"
 
 
 def write_progress(folder: Path, progress: Mapping[str, Any]) -> None:
     """Write it whole or not at all; a reader never sees half of it."""
-    path = folder / PROGRESS
-    partial = folder / f".{PROGRESS}.{os.getpid()}.partial"
-    partial.write_text(json.dumps(progress, ensure_ascii=False, allow_nan=False), encoding="utf-8")
-    partial.replace(path)
+    text = json.dumps(progress, ensure_ascii=False, allow_nan=False)
+    write_atomically(folder / PROGRESS, text)
 
 
 def read_progress(folder: Path) -> dict[str, Any] | None:

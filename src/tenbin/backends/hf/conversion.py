@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import Any
 
+from tenbin.atomic import work_folder
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.errors import BackendError
 
@@ -66,18 +65,16 @@ def converted_folder(
     if notify is not None:
         notify(f"converting {gguf.name} to float32, once; later starts read {target}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix="converting-", dir=target.parent))
-    try:
-        with quiet_libraries(), _no_bars():
-            _convert(gguf, work)
-        _publish(work, target)
-    except BackendError:
-        raise
-    except Exception as error:
-        # Any kind: a damaged file breaks the reader wherever it happens to stand.
-        raise _unreadable(gguf, error) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with work_folder(target.parent, "converting-") as work:
+        try:
+            with quiet_libraries(), _no_bars():
+                _convert(gguf, work)
+            _publish(work, target)
+        except BackendError:
+            raise
+        except Exception as error:
+            # Any kind: a damaged file breaks the reader wherever it happens to stand.
+            raise _unreadable(gguf, error) from error
     return target
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tenbin.atomic import write_atomically
 from tenbin.backends.hf.fingerprint import fingerprint_of
 
 
@@ -71,15 +71,10 @@ class Verdicts:
         date = datetime.now(timezone.utc).date().isoformat()
         body = {"depends_on": depends_on, "values": dict(values), "date": date}
         file = self._file(depends_on)
-        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
-        try:
+        text = json.dumps({"body": body, "sha256": fingerprint_of(body)}, indent=1)
+        with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({"body": body, "sha256": fingerprint_of(body)}, indent=1)
-            partial.write_text(text + "\n", encoding="utf-8")
-            partial.replace(file)
-        except OSError:
-            with suppress(OSError):
-                partial.unlink()
+            write_atomically(file, text + "\n")
 
     def _all(self, kind: str, device: Any) -> dict[str, Any]:
         parts = {**self._depends_on, "kind": kind, **_surroundings(str(device))}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import os
 import secrets
 from pathlib import Path
 
+from tenbin.atomic import atomic_file
 from tenbin.errors import ConfigError
 from tenbin.report.html.page import Page, Place, page_text
 
@@ -43,7 +43,5 @@ def write_page(page: Page, path: Path, largest: int = LARGEST_FILE) -> Path | No
 
 
 def _write(page: Page, place: Place, path: Path) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with partial.open("w", encoding="utf-8") as file:
+    with atomic_file(path) as partial, partial.open("w", encoding="utf-8") as file:
         file.writelines(page_text(page, place))
-    partial.replace(path)
