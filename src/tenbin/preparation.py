@@ -21,7 +21,7 @@ from tenbin.documents import (
     load_documents,
 )
 from tenbin.errors import ConfigError
-from tenbin.metrics.judge import metric_names
+from tenbin.metrics.judge import check_question, metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.planning.requests import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Chat
@@ -320,9 +320,17 @@ def prompts_of(
     if setup.selects and limit is not None:
         # By the run's seed, not the cell's: every draw of examples meets the same documents.
         documents, limit = data.by_lot(setup, int(limit), settings.seed), None
-    return build_prompts(
+    prompts = build_prompts(
         setup.task, setup.cell, documents, data.pool(setup), limit, settings, tokenizer, chat
     )
+    return _readable(setup.task, prompts)
+
+
+def _readable(task: Task, prompts: Iterator[Prompt]) -> Iterator[Prompt]:
+    """The prompts again; one whose answer no filter could read is refused before it is asked."""
+    for prompt in prompts:
+        check_question(task, prompt.num_choices, f"document {prompt.document}")
+        yield prompt
 
 
 def _drawn(documents: Sequence[Document], count: int, seed: int) -> Shelf[Document]:

@@ -155,6 +155,7 @@ def _cell_config(setup: CellSetup) -> dict[str, Any]:
         "doc_to_text": template.text,
         "doc_to_choice": template.choices,
         "doc_to_target": template.target,
+        "num_choices": task.num_choices,
         "target_delimiter": template.target_delimiter,
         "fewshot_delimiter": template.fewshot_delimiter,
         "until": list(template.stop),

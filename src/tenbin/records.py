@@ -193,6 +193,9 @@ class Task:
     """The field path of all accepted answers of a generation task; None: the target alone."""
     labels: tuple[str, ...] = ()
     """Label words that templates can name as `labels`."""
+    num_choices: int | None = None
+    """Options that each question of a generation task offers; None: `doc_to_choice` says it for
+    each document, or it is not known."""
     max_gen_toks: int = 256
     sampling: Sampling | None = None
     """None: greedy decoding."""
@@ -267,6 +270,8 @@ class Prompt:
     """What the parallel key says the document holds; None where the data does not say."""
     thinking: Thinking | None = None
     """None: all that is written is the answer."""
+    num_choices: int | None = None
+    """Options that the question offers, where that is known."""
 
     @property
     def room(self) -> int:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tenbin.documents import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TenbinError
-from tenbin.metrics.judge import metric_names
+from tenbin.metrics.judge import check_question, metric_names
 from tenbin.metrics.rolling import count_characters, count_words
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, open_assembly
 from tenbin.prompts.wording import Worded, whole_text, word
@@ -96,6 +96,8 @@ def _check_template(
     try:
         assembly = open_assembly(task, template, None, DEFAULT_SYSTEM_PROMPT, None, False)
         worded = [word(task, template, document, DEFAULT_SYSTEM_PROMPT) for document in documents]
+        for document, one in zip(documents, worded, strict=True):
+            check_question(task, one.num_choices, document.origin)
     except TenbinError as error:
         yield Finding("error", where, str(error))
         return

@@ -38,20 +38,20 @@ CASES: list[dict[str, Any]] = [
     "case", CASES, ids=[f"{index}-{case['language']}" for index, case in enumerate(CASES)]
 )
 def test_reads_as_a_human_reader(case: dict[str, Any]) -> None:
-    assert read_flexible(case["text"], case["language"]) == case["expected"], case["note"]
-    told = explain_flexible(case["text"], case["language"])
+    assert read_flexible(case["text"], case["language"], 4) == case["expected"], case["note"]
+    told = explain_flexible(case["text"], case["language"], 4)
     assert told[-1].text == case["expected"], "what is told is what was done"
 
 
 def test_reading_is_told_step_by_step() -> None:
-    told = explain_flexible("<think>C?</think>**A** is wrong. The answer is **B**.", "en")
+    told = explain_flexible("<think>C?</think>**A** is wrong. The answer is **B**.", "en", 4)
     assert [(step.name, step.text) for step in told] == [
         ("without thinking", "**A** is wrong. The answer is **B**."),
         ("plain form", "A is wrong. The answer is B."),
         ("letters", "B"),
     ]
     assert told[-1].mentions == (("A", "denied"), ("B", "announced"))
-    unended = explain_flexible("<think>hm", "en")
+    unended = explain_flexible("<think>hm", "en", 4)
     assert [(step.name, step.text) for step in unended] == [("without thinking", None)]
 
 
@@ -73,7 +73,7 @@ def test_cases_are_many_even_and_hard() -> None:
 
 def test_phrases_are_folded_as_texts_are() -> None:
     assert "，" not in load_phrases().announcements
-    assert read_flexible("综上，D（其余各项与题干无关）", "zh") == "D"
+    assert read_flexible("综上，D（其余各项与题干无关）", "zh", 4) == "D"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -83,9 +83,9 @@ def test_phrases_are_folded_as_texts_are() -> None:
     ["{}", "({})", "**{}**", "「{}」", "（{}）", "【{}】", "{}.", "{})", "[{}]", r"\boxed{{{}}}"],
 )
 def test_a_letter_alone_is_read_in_every_dress(language: str, letter: str, form: str) -> None:
-    assert read_flexible(form.format(letter), language) == letter
+    assert read_flexible(form.format(letter), language, 4) == letter
     full_width = chr(ord(letter) + 0xFEE0)
-    assert read_flexible(form.format(full_width), language) == letter
+    assert read_flexible(form.format(full_width), language, 4) == letter
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ def test_a_letter_alone_is_read_in_every_dress(language: str, letter: str, form:
     ],
 )
 def test_strict_form(text: str, expected: str | None) -> None:
-    assert read_strict(text) == expected
+    assert read_strict(text, 4) == expected
 
 
 def test_strict_form_wins_over_what_is_said_after_it() -> None:
-    assert read_flexible("{'answer': 'B'} since the answer is not A but C is close", "en") == "B"
+    assert read_flexible("{'answer': 'B'} since the answer is not A but C is close", "en", 4) == "B"
 
 
 def test_choice_count_bounds_the_letters() -> None:
-    assert read_flexible("The answer is E.", "en") is None
+    assert read_flexible("The answer is E.", "en", 4) is None
     assert read_flexible("The answer is E.", "en", count=5) == "E"
     assert read_strict("{'answer': 'C'}", count=2) is None
 
@@ -139,7 +139,7 @@ def test_thinking_is_dropped(text: str, spoken: str | None) -> None:
 def test_letters_of_other_scripts_belong_to_their_language() -> None:
     assert native_letters("ar") == ("أ", "ب", "ج", "د")
     assert native_letters("xx") == ()
-    assert read_flexible("(ب)", "en") is None
+    assert read_flexible("(ب)", "en", 4) is None
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -161,12 +161,12 @@ def test_a_wrong_literal_file_fails_loudly() -> None:
 
 @given(st.text(max_size=80), st.sampled_from(LANGUAGES))
 def test_any_text_gives_a_letter_or_nothing(text: str, language: str) -> None:
-    assert read_flexible(text, language) in {None, "A", "B", "C", "D"}
+    assert read_flexible(text, language, 4) in {None, "A", "B", "C", "D"}
 
 
 @given(st.text(alphabet=st.characters(categories=["Ll", "Lo", "Nd"], exclude_characters="abcd")))
 def test_text_without_choice_letters_gives_nothing(text: str) -> None:
-    assert read_flexible(text, "en") is None
+    assert read_flexible(text, "en", 4) is None
 
 
 def calls_to_read(sentences: int) -> int:
@@ -180,7 +180,7 @@ def calls_to_read(sentences: int) -> int:
 
     sys.setprofile(count)
     try:
-        read_flexible(text, "en")
+        read_flexible(text, "en", 4)
     finally:
         sys.setprofile(None)
     return calls

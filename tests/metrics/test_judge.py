@@ -34,7 +34,8 @@ def test_choice_outcomes() -> None:
 
 def test_generation_outcomes_by_filter() -> None:
     task = make_task("generate", ["exact_match", "format_failure"], LETTERS)
-    prompt = make_prompt(references=("B",))
+    task = replace(task, num_choices=4)
+    prompt = make_prompt(references=("B",), num_choices=4)
     outcomes = judge(task, prompt, Text("The answer is B.", "stop", 5))
     assert [(o.metric, o.value, o.answer) for o in outcomes] == [
         ("exact_match,strict-match", 0.0, None),

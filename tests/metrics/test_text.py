@@ -60,13 +60,15 @@ def test_format_failure() -> None:
 )
 def test_filters(steps: list[tuple[str, dict[str, Any]]], text: str, expected: str | None) -> None:
     filters.check(tuple(steps))
-    assert filters.apply(tuple(steps), [text], "ja") == [expected]
+    assert filters.apply(tuple(steps), [text], "ja", 4) == [expected]
 
 
 def test_filters_know_how_many_choices_there_are() -> None:
     steps = (("choice_letter_flexible", {}),)
     assert filters.apply(steps, ["The answer is E."], "en", choices=5) == ["E"]
-    assert filters.apply(steps, ["The answer is E."], "en") == [None]
+    assert filters.apply(steps, ["The answer is E."], "en", 4) == [None]
+    with pytest.raises(TaskError, match="how many options"):
+        filters.apply(steps, ["The answer is E."], "en")
 
 
 @pytest.mark.parametrize(

@@ -14,24 +14,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.errors import TaskError
-from tenbin.metrics.extraction import read_flexible, read_strict
+from tenbin.metrics.extraction import MOST_CHOICES, read_flexible, read_strict
 from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
 
 Steps = tuple[tuple[str, Mapping[str, Any]], ...]
+
+_MOST_CHOICES = {"choice_letter_strict": 26, "choice_letter_flexible": MOST_CHOICES}
+"""The steps that read letters of options, and how many letters each knows."""
+_SAY_COUNT = (
+    "say it in the task file: `num_choices: 5`, or `doc_to_choice`, which says it by document"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
     language: str
-    choices: int
+    choices: int | None
+
+    @property
+    def known_choices(self) -> int:
+        if self.choices is None:
+            raise TaskError("nothing says how many options the question offers", _SAY_COUNT)
+        return self.choices
 
 
 def _read_strict(text: str, setting: _Setting) -> str | None:
-    return read_strict(text, setting.choices)
+    return read_strict(text, setting.known_choices)
 
 
 def _read_flexible(text: str, setting: _Setting) -> str | None:
-    return read_flexible(text, setting.language, setting.choices)
+    return read_flexible(text, setting.language, setting.known_choices)
 
 
 def _match_regex(
@@ -139,6 +151,32 @@ def check(steps: Steps, repeats: int = 1) -> None:
             raise TaskError(f"filter {name!r}: regex_pattern does not compile: {error}") from error
 
 
+def check_choices(steps: Steps, choices: int | None) -> None:
+    """Refuse to read letters of options where it is not known how many there are, or of too many.
+
+    Args:
+        steps: (function, options) pairs, as in `FilterUse.steps`.
+        choices: How many options a question offers; None where nothing says it.
+
+    Raises:
+        TaskError: A step needs the number and cannot use this one.
+    """
+    for name, _ in steps:
+        if name not in _MOST_CHOICES:
+            continue
+        if choices is None:
+            raise TaskError(
+                f"filter {name!r} reads the letter of an option, and nothing says how many options"
+                " a question offers",
+                _SAY_COUNT,
+            )
+        if choices > _MOST_CHOICES[name]:
+            raise TaskError(
+                f"filter {name!r} knows {_MOST_CHOICES[name]} options, not {choices}",
+                "read the letter with a `regex` filter",
+            )
+
+
 def _check_count(k: object, repeats: int) -> None:
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise TaskError(f"filter 'take_first_k' needs k, a whole number above 0, not {k!r}")
@@ -149,14 +187,14 @@ def _check_count(k: object, repeats: int) -> None:
         )
 
 
-def apply(steps: Steps, texts: Sequence[str], language: str, choices: int = 4) -> Answers:
+def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None = None) -> Answers:
     """Run a chain of steps over the texts generated for one document.
 
     Args:
         steps: (function, options) pairs, as in `FilterUse.steps`.
         texts: What the model wrote: one text, or several that were drawn.
         language: The prompt's language.
-        choices: How many choices the prompt offered.
+        choices: How many options the question offers; steps that read their letters need it.
 
     Returns:
         The answers as read, None where nothing could be read: as many as the texts, unless a step
@@ -173,7 +211,9 @@ def apply(steps: Steps, texts: Sequence[str], language: str, choices: int = 4) -
     return answers
 
 
-def explain(steps: Steps, text: str, language: str, choices: int = 4) -> list[ReadingStep]:
+def explain(
+    steps: Steps, text: str, language: str, choices: int | None = None
+) -> list[ReadingStep]:
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
     The last entry's text is what `apply` gives for this text alone. Steps that rest because nothing
@@ -186,7 +226,7 @@ def explain(steps: Steps, text: str, language: str, choices: int = 4) -> list[Re
         if current is None:
             break
         if name == "choice_letter_flexible":
-            told += explain_flexible(current, language, choices)
+            told += explain_flexible(current, language, setting.known_choices)
         elif name in _SELECTORS:
             # Of several answers one is told about, and among one there is no choice.
             told.append(ReadingStep(name, current))

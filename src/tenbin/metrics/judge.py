@@ -17,6 +17,7 @@ from tenbin.metrics.registry import NO_CHOICE, Metric, find_metric
 from tenbin.metrics.text import exact_match, format_failure
 from tenbin.records import (
     Failure,
+    FilterUse,
     MetricUse,
     Outcome,
     Picked,
@@ -67,7 +68,35 @@ def metric_names(task: Task) -> list[tuple[str, Metric]]:
         names += [(name, metric) for name in _reported(task, use)]
     for filter_use in task.filters:
         filters.check(filter_use.steps, task.repeats)
+        if not _choices_by_document(task):
+            _check_choices(task, filter_use, task.num_choices, task.name)
     return names
+
+
+def check_question(task: Task, num_choices: int | None, where: str) -> None:
+    """Refuse a question whose answer the task's filters could not read.
+
+    Args:
+        task: What is asked.
+        num_choices: The options that the question offers.
+        where: The row, for messages.
+
+    Raises:
+        TaskError: Its options are too many for a filter.
+    """
+    for filter_use in task.filters:
+        _check_choices(task, filter_use, num_choices, f"{task.name}, {where}")
+
+
+def _choices_by_document(task: Task) -> bool:
+    return bool(task.templates) and all(t.choices is not None for t in task.templates.values())
+
+
+def _check_choices(task: Task, use: FilterUse, num_choices: int | None, where: str) -> None:
+    try:
+        filters.check_choices(use.steps, num_choices)
+    except TaskError as error:
+        raise TaskError(f"{where}: {use.name}: {error.message}", error.hint) from error
 
 
 def judge(
@@ -178,10 +207,8 @@ def _judge_rolled(use: MetricUse, prompt: Prompt, rolled: Rolled) -> Outcome:
 
 
 def _judge_texts(task: Task, prompt: Prompt, texts: Sequence[str]) -> list[Outcome]:
-    # Letters are offered as choices, where a generation prompt has any; else four is the rule.
-    count = len(prompt.choices) if prompt.choices else 4
     readings: list[filters.Answers] = [
-        filters.apply(filter_use.steps, texts, prompt.language, count)
+        filters.apply(filter_use.steps, texts, prompt.language, prompt.num_choices)
         for filter_use in task.filters
     ] or [texts]
     return [

@@ -10,11 +10,8 @@ import string
 import unicodedata
 from collections.abc import Sequence
 
-from tenbin.metrics.extraction import read_flexible
+from tenbin.metrics.extraction import MOST_CHOICES, read_flexible
 from tenbin.records import Picked, Prompt
-
-_MOST_LETTERS = 8
-"""So many choices the reader of letters knows."""
 
 
 def read_named(prompt: Prompt, picked: Picked) -> int | None:
@@ -26,7 +23,7 @@ def read_named(prompt: Prompt, picked: Picked) -> int | None:
     if picked.way == "letter_logprobs":
         return picked.choice
     labels, letters = picked.labels, string.ascii_uppercase
-    if len(labels) <= _MOST_LETTERS and "".join(labels) == letters[: len(labels)]:
+    if len(labels) <= MOST_CHOICES and "".join(labels) == letters[: len(labels)]:
         found = read_flexible(picked.text, prompt.language, len(labels))
         return None if found is None else letters.index(found)
     return read_label(picked.text, labels)

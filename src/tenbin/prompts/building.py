@@ -230,6 +230,7 @@ def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) 
         row=draft.document.row,
         item=_item(task, draft.document),
         thinking=task.thinking,
+        num_choices=question.num_choices,
     )
 
 

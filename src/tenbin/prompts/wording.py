@@ -25,6 +25,8 @@ class Worded:
     references: tuple[str, ...]
     target: str
     """The right answer as an example shows it."""
+    num_choices: int | None = None
+    """Options that the question offers, where that is known."""
 
 
 def word(task: Task, template: Template, document: Document, system_prompt: str) -> Worded:
@@ -78,14 +80,18 @@ def _word(task: Task, template: Template, document: Document, fields: Mapping[st
         gold = _gold(_value(template.target, fields), choices, document)
         references: tuple[str, ...] = (choices[gold],)
         target = choices[gold]
+        num_choices: int | None = len(choices)
     else:
         choices, gold = None, None
         accepted = _accepted(_value(template.target, fields))
         target = accepted[0]
         references = _references(task, fields) or accepted
+        num_choices = task.num_choices
+        if template.choices is not None:
+            num_choices = len(_choices(template.choices, fields))
     if template.example_target is not None:
         target = render(template.example_target, fields)
-    return Worded(str(text), choices, gold, references, target)
+    return Worded(str(text), choices, gold, references, target, num_choices)
 
 
 def _value(source: str | int, fields: Mapping[str, Any]) -> Any:

@@ -34,6 +34,7 @@ def sample_row(
         "prompt": prompt.text,
         "continuations": _listed(prompt.continuations),
         "choices": _listed(prompt.choices),
+        "num_choices": prompt.num_choices,
         **_chosen(response, bare),
         **_written(prompt, drawn),
         "truncated_tokens": getattr(response, "truncated", 0),

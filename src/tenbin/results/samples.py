@@ -41,6 +41,7 @@ def _schema() -> Any:
         *((name, text) for name in ("item", "group", "prompt")),
         ("continuations", pa.list_(text)),
         ("choices", pa.list_(text)),
+        ("num_choices", whole),
         ("logprobs", pa.list_(real)),
         ("token_counts", pa.list_(whole)),
         ("greedy", pa.list_(pa.bool_())),

@@ -5,7 +5,7 @@ Knows nothing of data or models; a Task that leaves here is complete and its tem
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,7 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
     if kind == "roll":
         _refuse_prompt_keys(file, layers)
     templates = {template.name: template for template in _templates(layers, kind, profile)}
+    num_choices = _num_choices(file, layers, templates.values(), kind)
     default = file.default_template or next(iter(templates))
     if default not in templates:
         raise TaskError(f"default_template {default!r} is not among its templates")
@@ -137,6 +138,7 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
         ),
         references=file.references,
         labels=tuple(_first(layers, "labels") or ()),
+        num_choices=num_choices,
         max_gen_toks=_first(generation, "max_gen_toks") or _MAX_GEN_TOKS,
         sampling=sampling,
         repeats=file.repeats,
@@ -144,6 +146,28 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
         default_shots=file.num_fewshot or 0,
         parallel=_parallel(file, name, language),
     )
+
+
+def _num_choices(
+    file: TaskFile, layers: list[OverrideBlock], templates: Iterable[Template], kind: Kind
+) -> int | None:
+    """The number of options as the task says it; None where documents say it, or nobody does."""
+    said: int | None = _first(layers, "num_choices")
+    if said is None:
+        return None
+    if kind != "generate":
+        raise TaskError(
+            f"num_choices: {file.output_type} takes the number of options from doc_to_choice",
+            "leave num_choices out",
+        )
+    for template in templates:
+        if template.choices is not None:
+            raise TaskError(
+                f"template {template.name!r}: num_choices and doc_to_choice both say how many "
+                "options there are",
+                "leave num_choices out: doc_to_choice says it for each document",
+            )
+    return said
 
 
 def _parallel(file: TaskFile, name: str, language: str) -> Parallel | None:

@@ -104,6 +104,9 @@ class OverrideBlock(WordingBlock):
 
     templates: dict[str, TemplateBlock] = Field(default_factory=dict)
     labels: list[str] | None = None
+    num_choices: int | None = Field(default=None, ge=2, le=26)
+    """Options that each question of a generation task offers; `doc_to_choice` says it by document.
+    """
     fewshot_config: FewshotBlock | None = None
     metric_list: list[MetricBlock] | None = None
     variants: dict[str, WordingBlock] | None = None

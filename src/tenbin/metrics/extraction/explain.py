@@ -24,7 +24,7 @@ class ReadingStep:
     """Letters that were found, each with its standing: `announced`, `denied`, …"""
 
 
-def explain_flexible(text: str, language: str, count: int = 4) -> list[ReadingStep]:
+def explain_flexible(text: str, language: str, count: int) -> list[ReadingStep]:
     """The steps of `read_flexible`; the last one's text is what it gives."""
     strict = read_strict(text, count)
     if strict is not None:

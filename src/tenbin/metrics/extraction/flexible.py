@@ -30,14 +30,17 @@ from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.standing import Standing, is_announced, join_lists, weigh
 from tenbin.metrics.extraction.strict import read_strict
 
+MOST_CHOICES = 8
+"""Letters from I on are words of their own in too many languages to be read as choices."""
 
-def read_flexible(text: str, language: str, count: int = 4) -> str | None:
+
+def read_flexible(text: str, language: str, count: int) -> str | None:
     """Read the choice an answer gives.
 
     Args:
         text: What the model wrote.
         language: The prompt's language, as a two-letter code.
-        count: How many choices there are, at most 8.
+        count: How many choices there are, at most `MOST_CHOICES`.
 
     Returns:
         The letter, or None when no choice is given.

@@ -20,7 +20,7 @@ def _pattern(count: int) -> re.Pattern[str]:
     )
 
 
-def read_strict(text: str, count: int = 4) -> str | None:
+def read_strict(text: str, count: int) -> str | None:
     """Read the last `{'answer': 'X'}` or `{"answer": "X"}`; white space is free.
 
     Args:

@@ -159,8 +159,9 @@ def _readings(row: Mapping[str, Any], config: Mapping[str, Any], explain: Explai
     generated = row.get("generated")
     if explain is None or not filters or generated is None:
         return None
-    choices: Sequence[str] = row.get("choices") or ()
-    return explain(filters, generated, str(row.get("language")), len(choices) or 4)
+    # Runs of earlier versions do not say how many options there were: they read four letters.
+    choices = row.get("num_choices") or len(row.get("choices") or ()) or 4
+    return explain(filters, generated, str(row.get("language")), choices)
 
 
 def _failure(row: Mapping[str, Any]) -> list[str] | None:
