@@ -81,7 +81,7 @@ lock: $(TOOLS_STAMP)
 	PATH="$(CURDIR)/$(TOOLS_VENV)/bin:$$PATH" $(PYTHON) requirements/write_lock.py $(UPGRADE)
 
 audit: install $(TOOLS_STAMP)
-	$(BIN)/python requirements/audit.py $(TOOLS_VENV)/bin/pip-audit
+	$(BIN)/python requirements/audit.py $(TOOLS_VENV)/bin/pip-audit $(if $(STRICT),--strict)
 
 sbom: install $(TOOLS_STAMP)
 	mkdir -p dist

@@ -57,7 +57,9 @@ def main() -> None:
     kept = [entry for entry in [*found, *model] if not UNHASHED.match(entry)]
     (HERE / "lock.txt").write_text(HEADER + "\n".join(sorted(kept)) + "\n", "utf-8")
     tools = compile_file("tools.txt", ["requirements/tools.in"])
-    (HERE / "tools.txt").write_text("# Written by `make lock`.\n" + "\n".join(tools) + "\n", "utf-8")
+    (HERE / "tools.txt").write_text(
+        "# Written by `make lock`.\n" + "\n".join(tools) + "\n", "utf-8"
+    )
 
 
 if __name__ == "__main__":
