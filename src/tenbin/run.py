@@ -17,6 +17,7 @@ from tenbin.backends.base import Backend, BackendSettings, Workers, chat_format_
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.counting import Counted
+from tenbin.describing import Given, engine_notices, engines_of, model_entries
 from tenbin.errors import ConfigError
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
@@ -163,6 +164,9 @@ class _Asked:
     """To be closed."""
     spent: Spent
     description: Mapping[str, Any]
+    """Of the backend as it is now."""
+    engines: tuple[Given, ...]
+    """What gave the answers, in this run and before."""
 
 
 def _ask(
@@ -178,26 +182,29 @@ def _ask(
     for notice in notices:
         listener.message(notice)
     plan = _plan(config, suited, data, backend, listener)
-    answers = Answers(_journal(config, backend))
+    answers = Answers(_journal(config, backend, listener), backend.describe)
     try:
         if folder is None:
             spent = ask(plan.queue, backend, answers, listener)
         else:
             with Watch(folder.path, _model_name(config), suited, plan, answers) as watch:
                 spent = ask(plan.queue, backend, answers, listener, watch.answered)
+        description = dict(backend.describe())
+        engines = engines_of(answers.given_by(description))
     except BaseException:
         answers.close()
         raise
-    return _Asked(tuple(suited), tuple(notices), plan, answers, spent, dict(backend.describe()))
+    for notice in engine_notices(engines):
+        listener.message(notice)
+        notices.append(notice)
+    return _Asked(tuple(suited), tuple(notices), plan, answers, spent, description, tuple(engines))
 
 
 def _of_the_model(asked: _Asked, fingerprint: str) -> dict[str, Any]:
     """What result.json says of the model; how the work was spread is no part of what it is."""
-    model = {name: value for name, value in asked.description.items() if name != "scale"}
     scale = asked.description.get("scale")
     return {
-        "model": model,
-        "engine": model.get("engine"),
+        **model_entries(asked.engines, asked.description),
         "fingerprint": fingerprint,
         "answers_from_journal": asked.spent.from_journal,
         **({"scale": scale} if scale is not None else {}),
@@ -271,7 +278,8 @@ def _model_name(config: RunConfig) -> str:
     return str(named or config.model)
 
 
-def _journal(config: RunConfig, backend: Backend) -> Journal | None:
+def _journal(config: RunConfig, backend: Backend, listener: Listener) -> Journal | None:
     if config.no_cache:
         return None
-    return Journal(data_choice(config).cache_dir / "journal", backend.fingerprint)
+    folder = data_choice(config).cache_dir / "journal"
+    return Journal(folder, backend.fingerprint, listener.message)
