@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
 from tenbin.backends.base import Backend, Portioned
+from tenbin.backends.finite import finite_only
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
 from tenbin.planning.queue import Queue
@@ -108,6 +109,8 @@ def _take(
     work = queue.settle(keys)
     if len(work) < len(keys):
         raise BackendError(_wrong(keys, work, queue))
+    # Backends see to it themselves; those that come from elsewhere may not.
+    portion = [(key, finite_only(response)) for key, response in portion]
     answers.write(portion)
     for key, response in portion:
         spent.add(response)

@@ -8,6 +8,7 @@ the same on every machine.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import signal
 import time
@@ -16,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings, Boundary, Encoding
+from tenbin.backends.finite import not_finite as failed_not_finite
 from tenbin.backends.thinking import cut_at_stops, split_thought
 from tenbin.errors import BackendError, ConfigError
 from tenbin.records import (
@@ -97,6 +99,7 @@ class ScriptedBackend:
         fingerprint: str | None = None,
         delay: float = 0.0,
         poison: str | None = None,
+        not_finite: str | None = None,
     ) -> None:
         """Prepare the script.
 
@@ -111,6 +114,8 @@ class ScriptedBackend:
             delay: Seconds that each answer takes.
             poison: Kills the process, as one is killed that runs out of memory, at the first
                 request whose prompt or text holds these words.
+            not_finite: Gives NaN as log-likelihood, as a model does whose numbers overflow, for
+                each request whose prompt or text holds these words; texts are Failures then.
         """
         self.fingerprint = fingerprint or f"scripted-{encoding}-{max_length}"
         self.asked: list[Request] = []
@@ -122,6 +127,7 @@ class ScriptedBackend:
         self._raise_after = raise_after
         self._delay = delay
         self._poison = poison
+        self._not_finite = not_finite
         self._encoding = encoding
         self._tokenizer = CharacterTokenizer(max_length)
 
@@ -161,21 +167,21 @@ class ScriptedBackend:
     def _suffer(self, request: Request) -> None:
         if self._delay:
             time.sleep(self._delay)
-        text = request.text if isinstance(request, Roll) else request.prompt
-        if self._poison is not None and self._poison in text:
+        if self._poison is not None and self._poison in _read(request):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _answer(self, request: Request) -> Response:
         if request.key in self._failures:
             return Failure("scripted", self._failures[request.key])
+        overflows = self._not_finite is not None and self._not_finite in _read(request)
         if isinstance(request, Score):
-            return self._scores(request)
+            return self._scores(request, _nan if overflows else self._score)
         if isinstance(request, Generate):
-            return self._write(request)
-        return self._roll(request)
+            return failed_not_finite(math.nan) if overflows else self._write(request)
+        return self._roll(request, _nan if overflows else self._score)
 
-    def _scores(self, request: Score) -> Scores:
-        logprobs = tuple(self._score(request.prompt, text) for text in request.continuations)
+    def _scores(self, request: Score, score: ScoreFunction) -> Scores:
+        logprobs = tuple(score(request.prompt, text) for text in request.continuations)
         best = max(logprobs, default=0.0)
         counts = tuple(self._tokenizer.answer_lengths(request.continuations))
         boundary = self._tokenizer.examine(request.prompt, request.continuations, 0)
@@ -199,8 +205,16 @@ class ScriptedBackend:
             return hashlib.sha256(f"{request.prompt}{drawn}".encode()).hexdigest()[:8]
         return known if isinstance(known, str) else known[request.sample % len(known)]
 
-    def _roll(self, request: Roll) -> Rolled:
-        return Rolled(self._score("", request.text), max(1, len(request.text)))
+    def _roll(self, request: Roll, score: ScoreFunction) -> Rolled:
+        return Rolled(score("", request.text), max(1, len(request.text)))
+
+
+def _read(request: Request) -> str:
+    return request.text if isinstance(request, Roll) else request.prompt
+
+
+def _nan(prompt: str, continuation: str) -> float:
+    return math.nan
 
 
 def _ended(answer: str, request: Generate) -> tuple[str, Finish]:
@@ -232,6 +246,7 @@ _OPTIONS = {
     "text": str,
     "delay": float,
     "poison": str,
+    "not_finite": str,
 }
 
 
@@ -240,7 +255,7 @@ def open_scripted(settings: BackendSettings) -> Backend:
 
     Args:
         settings: Their model_args may name max_length, raise_after, fingerprint, text (written
-            after every prompt), delay and poison.
+            after every prompt), delay, poison and not_finite.
 
     Raises:
         ConfigError: An argument is unknown or has no meaning.

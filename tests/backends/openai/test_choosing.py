@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
+from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.openai.choosing import first_tokens, label_logprobs
 from tenbin.backends.openai.conversation import read_conversation, write_conversation
 from tenbin.backends.openai.instruction import wording_for
@@ -19,7 +20,7 @@ TEXTS = Score("k", "植物が養分を作るはたらきは？\n回答：", ("�
 LETTERS = Score("k", "Which?\nA. stone\nB. apple\nAnswer:", (" A. stone", " B. apple"))
 
 
-def shown(**tokens: float) -> dict[str, Any]:
+def shown(**tokens: Any) -> dict[str, Any]:
     """Log-probabilities of first tokens, as chats show them."""
     top = [{"token": name.replace("_", " "), "logprob": value} for name, value in tokens.items()]
     return {"content": [{**top[0], "top_logprobs": top}]}
@@ -179,3 +180,39 @@ def test_first_tokens_of_either_shape() -> None:
         assert first_tokens(body(nothing)) is None
     assert first_tokens({"choices": []}) is None
     assert label_logprobs([("Ａ", -1.0), ("b", -2.0)], ("A", "B")) == (-1.0, None)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, 10**400])
+def test_a_letter_whose_log_probability_is_not_finite_is_no_choice(value: Any) -> None:
+    def answer(body: Any) -> Answer:
+        found = chat("B")
+        is_probe = "colour" in body["messages"][0]["content"]
+        found["choices"][0]["logprobs"] = shown(A=-5.0, B=-3.0 if is_probe else value)
+        return Answer(found)
+
+    response, _ = asked(LETTERS, answer)
+    assert isinstance(response, Failure) and response.kind == "not_finite", response
+
+
+def test_what_cannot_come_first_may_have_minus_infinity() -> None:
+    def answer(body: Any) -> Answer:
+        found = chat("B")
+        found["choices"][0]["logprobs"] = shown(A=-5.0, B=-3.0, The=-math.inf, Q=None)
+        return Answer(found)
+
+    response, _ = asked(LETTERS, answer)
+    assert isinstance(response, Picked) and response.choice == 1
+
+
+def test_a_server_whose_model_is_broken_is_asked_no_document() -> None:
+    def answer(body: Any) -> Answer:
+        found = chat("!!!!")
+        found["choices"][0]["logprobs"] = shown(A=math.nan, B=math.nan)
+        return Answer(found)
+
+    with pytest.raises(NotFiniteError, match="gives nan for the first token"):
+        asked(LETTERS, answer)
+
+
+def test_letters_beyond_what_can_be_exponentiated() -> None:
+    assert label_logprobs([("A", -800.0), (" A", -900.0)], ("A",)) == (-800.0,)

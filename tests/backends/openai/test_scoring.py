@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,11 @@ def test_fewer_log_probabilities_than_tokens_are_noticed(
     [
         ([None, 0.0, 0.0, 0.0], "no likelihoods"),
         ([None, -1.0, 0.5, -1.0], "is no log-probability"),
-        ([None, -1.0, None, -1.0], "is no log-probability"),
+        ([None, -1.0, None, -1.0], "gives null as a log-probability"),
+        ([None, -1.0, math.nan, -1.0], "gives nan as a log-probability"),
+        ([None, -1.0, -math.inf, -1.0], "gives -inf as a log-probability"),
+        ([None, -1.0, math.inf, -1.0], "gives inf as a log-probability"),
+        ([None, -1.0, -(10**400), -1.0], "gives -inf as a log-probability"),
     ],
 )
 def test_numbers_that_cannot_be_likelihoods_are_refused(values: list[Any], reason: str) -> None:
@@ -182,3 +187,34 @@ def test_where_a_border_lies_by_hand() -> None:
     assert len(scored_tokens(begun, "abc def", 0)) == 4
     with pytest.raises(NotShownError, match="first token"):
         scored_tokens(tokens, "abc def", 0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "NaN", -(10**400)])
+@pytest.mark.parametrize("way", ["echo", "prompt_logprobs"])
+def test_a_log_probability_that_is_not_finite_fails_its_document_alone(
+    llama: tuple[Any, Any], llama_folder: Path, expected: dict[str, Any], way: str, value: Any
+) -> None:
+    """The last token but one, which `a` and `b` have in common with no document of the probe."""
+    weigher = Weigher(*llama, echo=way == "echo")
+    broken = llama[1]("駅", add_special_tokens=False)["input_ids"][-1]
+
+    def script(before: int, body: Any) -> Answer:
+        answer = weigher(before, body)
+        choice = answer.body["choices"][0]
+        at = len(body["prompt"]) - 1
+        if body["prompt"][at] != broken:
+            return answer
+        if way == "echo":
+            choice["logprobs"]["token_logprobs"][at] = value
+        else:
+            choice["prompt_logprobs"][at][str(broken)]["logprob"] = value
+        return answer
+
+    with misbehaving(script) as server:
+        backend = opened(server, tokenizer=str(llama_folder), max_length=64)
+        found = dict(backend.run(REQUESTS[:3]))
+    failed = found["b"]
+    assert isinstance(failed, Failure) and failed.kind == "not_finite", failed
+    assert "the server gives" in failed.message
+    for key in "ac":
+        assert_equal(found[key], expected[key])

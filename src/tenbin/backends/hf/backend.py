@@ -100,6 +100,7 @@ class HfBackend:
         self._facts = dict(facts or {})
         self._model: Any = None
         self._core: ScoringCore | None = None
+        self._single: ScoringCore | None = None
         self._generator: Generator | None = None
 
     @classmethod
@@ -200,7 +201,7 @@ class HfBackend:
     def close(self) -> None:
         """Free what the model holds."""
         model, self._model = self._model, None
-        self._core = self._generator = None
+        self._core = self._single = self._generator = None
         self._load = _closed
         if model is not None:
             device = input_device(model)
@@ -212,12 +213,12 @@ class HfBackend:
         rolls = [request for request in requests if isinstance(request, Roll)]
         texts = [request for request in requests if isinstance(request, Generate)]
         if scores or rolls:
-            core = self._scoring_core()
+            core, single = self._scoring_core(), self._single
             size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)
             for at in range(0, len(scores), size):
                 part = scores[at : at + size]
-                yield from answer_scores(core, self._tokenizer, self._encoding, part)
-            yield from answer_rolls(core, self._tokenizer, rolls)
+                yield from answer_scores(core, self._tokenizer, self._encoding, part, single)
+            yield from answer_rolls(core, self._tokenizer, rolls, single)
         if texts:
             yield from self._write(texts)
 
@@ -257,7 +258,8 @@ class HfBackend:
                 )
 
             choice, self._probed = recalled_choice(self._loaded(), self._verdicts, choose)
-            self._core, self._passed_over = choice.core, choice.reasons
+            self._core, self._single = choice.core, choice.single
+            self._passed_over = choice.reasons
             self._budget = choice.core.budget
             if self._notify is not None:
                 for reason in choice.reasons:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from tenbin.backends.hf.drawing import Choice
+from tenbin.backends.hf.drawing import NO_TOKEN, Choice
 from tenbin.backends.hf.filling import Filling
 from tenbin.backends.hf.prefixes import Family, Ids
 from tenbin.backends.hf.reading import Reader
@@ -35,6 +35,13 @@ class _Row:
     writing: Growing
     forced: dict[int, int] = field(default_factory=dict)
     """Place → token that stands there, whatever the model chose."""
+    is_broken: bool = False
+    """Whether the model gave no token: its logits are not finite."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more is wanted of it."""
+        return self.is_broken or self.writing.finish is not None
 
     def force(self) -> None:
         """Take over what the writing wants next."""
@@ -97,6 +104,8 @@ class Decoding:
         self._cache = SlotCache(rows, length)
         self._filling = fill(self._cache)
         self._active: list[_Row] = []
+        self.broken: set[int] = set()
+        """Jobs without an answer, because logits were not finite."""
         self._stepper = Stepper(reader, self._cache, choice or Choice(None))
 
     @torch.inference_mode()
@@ -154,7 +163,12 @@ class Decoding:
 
     def _look(self, rows: Sequence[_Row], tokens: _Copy) -> Iterator[int]:
         for row, token in zip(rows, tokens.values(), strict=True):
-            if row.writing.finish is not None:
+            if row.is_done:
+                continue
+            if token == NO_TOKEN:
+                row.is_broken = True
+                self.broken.add(row.job)
+                yield row.job
                 continue
             complete = row.writing.add(row.forced.get(row.next, token))
             row.next += 1
@@ -165,11 +179,13 @@ class Decoding:
 
     def _leave(self) -> None:
         """Fill the places of complete rows with rows from the end."""
-        kept = [at for at, row in enumerate(self._active) if row.writing.finish is None]
+        kept = [at for at, row in enumerate(self._active) if not row.is_done]
         count = len(kept)
         if count == len(self._active):
             return
-        free = [at for at in range(count) if self._active[at].writing.finish is not None]
+        # Whoever comes there next does not read them, but multiplies them by zero.
+        self._cache.clear([at for at, row in enumerate(self._active) if row.is_broken])
+        free = [at for at in range(count) if self._active[at].is_done]
         sources = [at for at in kept if at >= count]
         if free:
             self._cache.move(sources, free)

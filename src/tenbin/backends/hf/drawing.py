@@ -22,6 +22,9 @@ _SECOND = 0x94D049BB133111EB - (1 << 64)
 _SPREAD = 0x9E3779B1 - (1 << 32)
 _MIX = (0x21F0AAAD, 0x735A2D97)
 """A mix of 32 bits with little bias: shifts by 16, 15 and 15, these factors between them."""
+NO_TOKEN = -1
+"""Stands for the token of a row whose logits give none: they hold NaN, or nothing but infinities.
+Such a row has no answer."""
 _HEAD = 1024
 """Most likely tokens among which the end of top_p is looked for first, where all may be drawn."""
 
@@ -46,13 +49,27 @@ class Choice:
             places: Where in its row the token stands that the logits follow.
 
         Returns:
-            A token a row, on the logits' device.
+            A token a row, on the logits' device; `NO_TOKEN` where the logits give none.
         """
         if self._sampling is None:
-            return logits.argmax(-1)
+            return _sound(logits, logits.argmax(-1))
         kept = filtered(logits, self._sampling)
         noise = gumbel(seeds.to(kept.device), places.to(kept.device), kept.shape[-1])
-        return noise.add_(kept).argmax(-1)
+        return _sound(kept, noise.add_(kept).argmax(-1))
+
+
+def _sound(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
+    """Chosen tokens, `NO_TOKEN` where the softmax of the logits has no value.
+
+    One number a row tells: NaN is the largest of all to argmax and positive infinity comes next,
+    so either is what was chosen if it is there, and negative infinity is chosen only if there is
+    nothing else. Nothing is looked at on the host.
+    """
+    sound = logits.gather(-1, chosen[:, None])[:, 0].isfinite()
+    if logits.device.type not in ("cpu", "cuda"):
+        # Elsewhere argmax may pass NaN over.
+        sound &= ~logits.isnan().any(-1)
+    return chosen.masked_fill(~sound, NO_TOKEN)
 
 
 def filtered(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.hf.desk import AnyWork, Desk, GroupScore, Pending, Target, run_works
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.head import TokenValues, body_once, weigh
@@ -220,10 +221,15 @@ class Forward:
             return Head(False, False)
         try:
             whole = self._probe(None)
+            if not bool(whole.logsumexp(-1).isfinite().all()):
+                raise NotFiniteError(f"its logits for three tokens sum to {_seen(whole)}")
             if self._can_slice(whole):
                 return Head(True, True)
             return Head(_close(whole[:, [0, 2]], self._probe([0, 2])), False)
-        except (TypeError, ValueError, IndexError, RuntimeError):
+        except (TypeError, ValueError, IndexError, RuntimeError) as error:
+            if is_out_of_memory(error):
+                # Says nothing of the head, and nothing larger would fit either.
+                raise
             return Head(False, False)
 
     def _can_slice(self, whole: torch.Tensor) -> bool:
@@ -237,6 +243,10 @@ class Forward:
         except (TypeError, ValueError, IndexError, RuntimeError):
             return False
         return _close(whole[:, [0, 2]], first) and _close(whole[:, [1]], second)
+
+
+def _seen(logits: torch.Tensor) -> str:
+    return ", ".join(sorted({str(value) for value in logits.logsumexp(-1).flatten().tolist()}))
 
 
 def _close(first: torch.Tensor, second: torch.Tensor) -> bool:

@@ -19,7 +19,7 @@ from tenbin.backends.hf.memory import input_device
 from tenbin.backends.hf.own_loop import OwnLoop
 from tenbin.backends.hf.proving import Proof
 from tenbin.backends.hf.rope import LengthClasses
-from tenbin.records import Sampling, Text
+from tenbin.records import Failure, Sampling, Text
 
 __all__ = ["Generator", "Job", "Way"]
 
@@ -85,11 +85,12 @@ class Generator:
         """Why prompts are not read by compiled layers though that was asked."""
         return self._compiling.reason
 
-    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
+    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
         """Write an answer to every prompt; equal jobs are written once.
 
         Yields:
-            A job's position and its answer; None when memory did not suffice even for one row.
+            A job's position and its answer; None when memory did not suffice even for one row, a
+            Failure where the model gives no finite logits.
         """
         equal: dict[tuple[object, ...], list[int]] = {}
         for at, job in enumerate(jobs):
@@ -106,8 +107,10 @@ class Generator:
             writer = self._own if suits and self._own else self._library
             for number, text in writer.write([jobs[owner[0]] for owner in part]):
                 for at in part[number]:
-                    own = text and replace(text, truncated=jobs[at].prompt.truncated)
-                    yield at, own
+                    if isinstance(text, Text):
+                        yield at, replace(text, truncated=jobs[at].prompt.truncated)
+                    else:
+                        yield at, text
 
     def _suits(self, job: Job) -> bool:
         """Rows whose positions are read by the longest of them all stay with generate."""

@@ -5,13 +5,13 @@ Knows logits and the one copy that brings a batch's values to the host; knows no
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from tenbin.backends.finite import summed
 from tenbin.backends.hf.memory import send
 
 _HEAD_ROWS = 1 << 26
@@ -42,7 +42,7 @@ class TokenValues:
         for answer in self._answers:
             part = values[at : at + len(answer)]
             at += len(answer)
-            scores.append((math.fsum(value for value, _ in part), all(same for _, same in part)))
+            scores.append((summed(value for value, _ in part), all(same for _, same in part)))
         return scores
 
 

@@ -45,6 +45,9 @@ class Choice:
     core: ScoringCore
     finding: Finding
 
+    single: ScoringCore
+    """Scores rows one at a time: what the model says where a batch gives no finite number."""
+
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why no faster one."""
@@ -75,6 +78,7 @@ def choose_core(
 
     Raises:
         BackendError: The core that was asked for fails the probe.
+        NotFiniteError: The model gives no finite log-likelihoods.
     """
     rungs = _rungs(forward, batch_size, row_budget, pack_budget)
     probe = Probe(forward)
@@ -86,7 +90,7 @@ def choose_core(
             return PackedTree(forward, pack_budget, Compiling("always"))
 
         core.compiling = Compiling(compiling, lambda: probe.refusal(compiled))
-    return Choice(core, finding)
+    return Choice(core, finding, PlainRows(forward, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,7 @@ def _rungs(
 
 
 def _probed(rungs: Mapping[str, _Rung], probe: Probe, engine: str) -> Finding:
+    probe.require_finite()
     passed_over: list[str] = []
     for name, rung in rungs.items():
         # Plain rows are the measure of all others and need no proof.

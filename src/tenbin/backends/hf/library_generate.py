@@ -7,6 +7,7 @@ generate and how rows can be put together; stop strings and text are `writing`'s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -20,14 +21,15 @@ from transformers import (
     StoppingCriteriaList,
 )
 
-from tenbin.backends.hf.drawing import Choice
+from tenbin.backends.finite import not_finite
+from tenbin.backends.hf.drawing import NO_TOKEN, Choice
 from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.memory import input_device, is_out_of_memory, release_memory
 from tenbin.backends.hf.padding import takes_left_padding
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.backends.hf.rope import LengthClasses
 from tenbin.backends.hf.writing import Growing
-from tenbin.records import Text
+from tenbin.records import Failure, Text
 
 
 class LibraryGenerate:
@@ -65,25 +67,34 @@ class LibraryGenerate:
         """Asked when something is first written this way, which is seldom."""
         return takes_left_padding(self._model)
 
-    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
+    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
         """Write an answer to every prompt; all jobs have the same sampling.
 
         Yields:
             A job's position and its answer, longest prompts first; None when memory did not
-            suffice even for one row.
+            suffice even for one row, a Failure where the model gives no finite logits.
         """
+        again: list[int] = []
         order = sorted(range(len(jobs)), key=lambda at: -len(jobs[at].prompt.ids))
         while order:
             part = self._next_batch(order, jobs)
             del order[: len(part)]
             answers = self._run([jobs[at] for at in part])
             if answers is not None:
-                yield from zip(part, answers, strict=True)
+                for at, answer in zip(part, answers, strict=True):
+                    if isinstance(answer, Failure) and len(part) > 1:
+                        # By itself it may do: neighbours share products with it, see `scoring`.
+                        again.append(at)
+                    else:
+                        yield at, answer
             elif len(part) == 1:
                 yield part[0], None
             else:
                 order[:0] = part
                 self._shrink([jobs[at] for at in part])
+        for at in again:
+            found = self._run([jobs[at]])
+            yield at, found[0] if found else None
 
     def _shrink(self, jobs: Sequence[Job]) -> None:
         """Halve: later batches of shorter prompts may hold more rows again."""
@@ -118,10 +129,10 @@ class LibraryGenerate:
             return rows * length > self._budget
         return rows > self._batch_size
 
-    def _run(self, jobs: Sequence[Job]) -> list[Text] | None:
+    def _run(self, jobs: Sequence[Job]) -> list[Text | Failure] | None:
         rows = [self._pens.begin(job) for job in jobs]
         try:
-            self._generate(jobs, rows)
+            broken = self._generate(jobs, rows)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -129,10 +140,16 @@ class LibraryGenerate:
         if not rows:
             release_memory(self._device)
             return None
-        return [row.result(job.prompt.truncated) for row, job in zip(rows, jobs, strict=True)]
+        return [
+            not_finite(math.nan) if at in broken else row.result(job.prompt.truncated)
+            for at, (row, job) in enumerate(zip(rows, jobs, strict=True))
+        ]
 
     @torch.inference_mode()
-    def _generate(self, jobs: Sequence[Job], rows: Sequence[Growing]) -> None:
+    def _generate(self, jobs: Sequence[Job], rows: Sequence[Growing]) -> set[int]:
+        """Let rows grow until they are complete; those that cannot are returned."""
+        draws = _Draws(jobs)
+        ends = _Ends(rows, draws)
         longest = max(len(job.prompt.ids) for job in jobs)
         gaps = [longest - len(job.prompt.ids) for job in jobs]
         filler = self._pens.ends[0] if self._pens.ends else 0
@@ -152,33 +169,23 @@ class LibraryGenerate:
                 input_ids=torch.tensor(ids).to(self._device),
                 attention_mask=torch.tensor(mask).to(self._device),
                 generation_config=settings,
-                stopping_criteria=StoppingCriteriaList([_Ends(rows)]),
-                logits_processor=LogitsProcessorList(_processors(jobs, rows)),
+                stopping_criteria=StoppingCriteriaList([ends]),
+                logits_processor=LogitsProcessorList([draws, *_forces(jobs, rows)]),
             )
+        return ends.broken
 
 
-def _processors(jobs: Sequence[Job], rows: Sequence[Growing]) -> list[LogitsProcessor]:
-    """What stands between the model and its next tokens; most often nothing."""
-    chosen: list[LogitsProcessor] = [_Draws(jobs)] if jobs[0].sampling else []
-    return [*chosen, _Forces(rows)] if any(job.thinking for job in jobs) else chosen
-
-
-class _Ends(StoppingCriteria):
-    """Tells generate which rows are complete."""
-
-    def __init__(self, rows: Sequence[Growing]) -> None:
-        self._rows = rows
-
-    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        tokens = input_ids[:, -1].tolist()
-        done = [row.add(token) for row, token in zip(self._rows, tokens, strict=True)]
-        return torch.tensor(done, device=input_ids.device)
+def _forces(jobs: Sequence[Job], rows: Sequence[Growing]) -> list[LogitsProcessor]:
+    return [_Forces(rows)] if any(job.thinking for job in jobs) else []
 
 
 class _Draws(LogitsProcessor):
-    """Leaves only the token that is drawn for each row."""
+    """Chooses the token of each row, and leaves no other where it is drawn."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
+        self._is_drawn = jobs[0].sampling is not None
+        self.chosen: Any = None
+        """The newest token of each row, `NO_TOKEN` where there is none."""
         self._choice = Choice(jobs[0].sampling)
         self._seeds = torch.tensor([job.seed for job in jobs])
         self._lengths = torch.tensor([len(job.prompt.ids) for job in jobs])
@@ -187,8 +194,36 @@ class _Draws(LogitsProcessor):
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         # Padding before a row does not count: its tokens stand where they stand without it.
         places = self._lengths + (input_ids.shape[1] - self._longest - 1)
-        drawn = self._choice.next(scores, self._seeds.to(scores.device), places.to(scores.device))
+        device = scores.device
+        self.chosen = self._choice.next(scores, self._seeds.to(device), places.to(device))
+        if not self._is_drawn:
+            return scores
+        drawn = self.chosen.clamp(min=0)
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
+
+
+class _Ends(StoppingCriteria):
+    """Tells generate which rows are complete."""
+
+    def __init__(self, rows: Sequence[Growing], draws: _Draws) -> None:
+        self._rows = rows
+        self._draws = draws
+        self.broken: set[int] = set()
+        """Rows whose logits were not finite."""
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        # One copy to the host: the tokens that stand there, and those that the logits gave.
+        last = input_ids[:, -1]
+        tokens, chosen = torch.stack((last, self._draws.chosen.to(last.device))).tolist()
+        for at, row in enumerate(self._rows):
+            if at in self.broken or row.finish is not None:
+                continue
+            if chosen[at] == NO_TOKEN:
+                self.broken.add(at)
+            else:
+                row.add(tokens[at])
+        done = [at in self.broken or row.finish is not None for at, row in enumerate(self._rows)]
+        return torch.tensor(done, device=input_ids.device)
 
 
 class _Forces(LogitsProcessor):

@@ -1,17 +1,20 @@
 """Generation in rows of one's own: shared beginnings read once, complete rows leave.
 
 Knows jobs, memory and which jobs may share a batch; the steps are `decoding`'s. Where memory ends,
-answers that are complete stay and the others begin again in fewer rows.
+answers that are complete stay and the others begin again in fewer rows. An answer whose logits are
+not finite is begun again by itself: neighbours share products with it, see `scoring`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
+from tenbin.backends.finite import NOT_FINITE, not_finite
 from tenbin.backends.hf.compiling import Compiling
 from tenbin.backends.hf.decoding import Decoding
 from tenbin.backends.hf.drawing import Choice
@@ -21,7 +24,7 @@ from tenbin.backends.hf.memory import is_out_of_memory, promised_memory, release
 from tenbin.backends.hf.prefixes import Ids, families
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.slots import SlotCache, rounded_up
-from tenbin.records import Text
+from tenbin.records import Failure, Text
 
 _ROWS = {"cuda": 256}
 _ROWS_ELSEWHERE = 32
@@ -76,21 +79,29 @@ class OwnLoop:
         self._share = memory_share
         self._at_first = (self._most, self._budget, self._batch_size)
 
-    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | None]]:
+    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
         """Write an answer to every prompt; all jobs have the same sampling.
 
         Yields:
-            A job's position and its answer; None when memory did not suffice even for one row.
+            A job's position and its answer; None when memory did not suffice even for one row, a
+            Failure where the model gives no finite logits.
         """
         if self._share is not None:
             # Whatever became too much for earlier jobs: these are batched as any worker would.
             self._most, self._budget, self._batch_size = self._at_first
+        again: list[int] = []
         for band in _bands(jobs):
-            yield from self._write_band(jobs, band)
+            for at, text in self._write_band(jobs, band):
+                if isinstance(text, Failure) and text.kind == NOT_FINITE and len(jobs) > 1:
+                    again.append(at)
+                else:
+                    yield at, text
+        for at in again:
+            yield from self._write_band(jobs, [at])
 
     def _write_band(
         self, jobs: Sequence[Job], band: Sequence[int]
-    ) -> Iterator[tuple[int, Text | None]]:
+    ) -> Iterator[tuple[int, Text | Failure | None]]:
         left = dict.fromkeys(band)
         rows, alone = self._rows([jobs[at] for at in band]), False
         before = (rows, self._most, self._budget, self._batch_size)
@@ -137,7 +148,7 @@ class OwnLoop:
 
     def _run(
         self, jobs: Sequence[Job], band: Sequence[int], rows: int
-    ) -> Iterator[tuple[int, Text]]:
+    ) -> Iterator[tuple[int, Text | Failure]]:
         chosen = [jobs[at] for at in band]
         prompts = [job.prompt.ids for job in chosen]
         writings = [self._pens.begin(job) for job in chosen]
@@ -153,7 +164,10 @@ class OwnLoop:
             [job.seed for job in chosen],
         )
         for at in decoding.run(self._ahead):
-            yield band[at], writings[at].result(chosen[at].prompt.truncated)
+            if at in decoding.broken:
+                yield band[at], not_finite(math.nan)
+            else:
+                yield band[at], writings[at].result(chosen[at].prompt.truncated)
 
     def _filling(self, cache: SlotCache, prompts: Sequence[Ids]) -> Filling:
         if self._compiling is None:

@@ -7,17 +7,20 @@ wrong on purpose must be seen to be wrong. Knows cores; knows no request.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
 
+from tenbin.backends.finite import NOT_FINITE, NotFiniteError
 from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.memory import is_out_of_memory
 from tenbin.backends.hf.rows import PlainRows
+from tenbin.records import Failure
 
 _EXACT = 1e-4
 """Largest difference of a log-likelihood in float32."""
@@ -40,6 +43,7 @@ class Candidate(ScoringCore, Protocol):
 
 
 Scored = list[list[float]]
+"""Log-likelihoods of the rows of each group; NaN for all of a group where one is not finite."""
 
 
 class Probe:
@@ -63,6 +67,9 @@ class Probe:
 
         Args:
             make: Gives a fresh candidate.
+
+        Raises:
+            NotFiniteError: The plain numbers themselves are not finite.
         """
         groups = self._groups
         try:
@@ -75,11 +82,15 @@ class Probe:
             blind = make()
             blind.broken = True
             wrong = scores_of(blind, few)
+        except NotFiniteError:
+            raise
         except Exception as error:  # whatever an architecture objects to
             self.was_cramped = self.was_cramped or is_out_of_memory(error)
             words = str(error).strip().splitlines() or ["no reason given"]
             return f"{type(error).__name__}: {words[0][:120]}"
         difference = _largest(expected, found)
+        if math.isinf(difference):
+            return "log-likelihoods are not finite, though those of plain rows are"
         if not difference <= self._allowed:
             return f"log-likelihoods differ by {difference:.2g}, {self._allowed:.2g} is allowed"
         siblings = _largest(_unperturbed(found[:_CONTROLS]), _unperturbed(moved))
@@ -90,6 +101,19 @@ class Probe:
         if not _largest(expected[:_CONTROLS], wrong) > least:
             return "a wrong mask or cache changes nothing, so the probe proves nothing"
         return None
+
+    def require_finite(self) -> None:
+        """See that single rows have finite log-likelihoods.
+
+        Raises:
+            NotFiniteError: They have not.
+        """
+        try:
+            self._plain()
+        except NotFiniteError:
+            raise
+        except Exception as error:  # a candidate's refusal, or the first document, will tell
+            self.was_cramped = self.was_cramped or is_out_of_memory(error)
 
     def _plain(self) -> Scored:
         """The numbers of single rows.
@@ -106,15 +130,19 @@ class Probe:
                 )
                 alone = self._alone(self._groups[shortest : shortest + 1])
                 near = _largest(alone, together[shortest : shortest + 1]) <= _EXACT / 10
+                near = near and _largest(together, together) == 0
                 self._expected = together if near else self._alone(self._groups)
             else:
                 self._expected = self._alone(self._groups)
-                noise = _largest(self._expected, together)
-                self._allowed = max(_LEAST_NOISE, _NOISE * noise)
+                self._allowed = max(_LEAST_NOISE, _NOISE * _noise(self._expected, together))
         return self._expected
 
     def _alone(self, groups: Sequence[Sequence[Row]]) -> Scored:
-        return scores_of(PlainRows(self._forward, 1, 1), groups)
+        found = scores_of(PlainRows(self._forward, 1, 1), groups)
+        broken = sum(not all(map(math.isfinite, values)) for values in found)
+        if broken:
+            raise NotFiniteError(f"{broken} of {len(found)} made-up texts have NaN or infinity")
+        return found
 
 
 def _sequences(forward: Forward) -> list[list[Row]]:
@@ -152,9 +180,12 @@ def scores_of(core: ScoringCore, groups: Sequence[Sequence[Row]]) -> Scored:
     """The log-likelihoods of all rows."""
     found: dict[int, list[float]] = {}
     for number, scores in core.score(groups):
-        if not isinstance(scores, tuple):
+        if isinstance(scores, Failure) and scores.kind == NOT_FINITE:
+            found[number] = [math.nan] * len(groups[number])
+        elif not isinstance(scores, tuple):
             raise MemoryError("the device's memory does not suffice for the probe")
-        found[number] = [score.logprob for score in scores]
+        else:
+            found[number] = [score.logprob for score in scores]
     return [found[number] for number in range(len(groups))]
 
 
@@ -173,8 +204,19 @@ def _unperturbed(scored: Scored) -> Scored:
 
 
 def _largest(first: Scored, second: Scored) -> float:
-    pairs = [(a, b) for x, y in zip(first, second, strict=True) for a, b in zip(x, y, strict=True)]
-    return max(abs(a - b) for a, b in pairs)
+    """The largest difference; infinite where one is not finite, which `max` would overlook."""
+    found = _differences(first, second)
+    return max(found) if all(map(math.isfinite, found)) else math.inf
+
+
+def _noise(alone: Scored, together: Scored) -> float:
+    """The largest difference among finite ones: padding may overflow where a row does not."""
+    return max(filter(math.isfinite, _differences(alone, together)), default=0.0)
+
+
+def _differences(first: Scored, second: Scored) -> list[float]:
+    groups = zip(first, second, strict=True)
+    return [abs(a - b) for x, y in groups for a, b in zip(x, y, strict=True)]
 
 
 def made_up(generator: random.Random, forward: Forward, count: int) -> tuple[int, ...]:

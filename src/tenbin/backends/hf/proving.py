@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
+from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.hf.compiling import Compiling
 from tenbin.backends.hf.filling import Filling, PackedFilling, PaddedFilling
 from tenbin.backends.hf.library_generate import OwnSettingsOnly
@@ -54,6 +55,9 @@ class Proof:
 
         Returns:
             The cache that was used, when every step's logits were those of generate; else None.
+
+        Raises:
+            NotFiniteError: Those of generate are not finite.
         """
         model, prompts = self._model, self._prompts
         if prompts is None:
@@ -61,9 +65,12 @@ class Proof:
         try:
             with quiet_libraries():
                 self._expected = self._expected or [_generated(model, ids) for ids in prompts]
+                self._require_finite()
                 answers = [tokens for tokens, _ in self._expected]
                 compiling = Compiling("always" if compiled else "never")
                 found, cache = _side_by_side(model, prompts, answers, packed, compiling)
+        except NotFiniteError:
+            raise
         except Exception as error:
             # Whatever a foreign forward dislikes, generate is there; memory is another matter.
             if is_out_of_memory(error):
@@ -71,6 +78,14 @@ class Proof:
             return None
         wanted = torch.stack([logits for _, logits in self._expected])
         return cache if _agree(wanted, found, model.dtype == torch.float32) else None
+
+    def _require_finite(self) -> None:
+        broken = [not bool(logits.logsumexp(-1).isfinite().all()) for _, logits in self._expected]
+        if any(broken):
+            raise NotFiniteError(
+                f"after {sum(broken)} of {len(broken)} made-up prompts its logits are NaN or"
+                " infinite"
+            )
 
 
 def _prompts(model: Any, max_length: int) -> list[list[int]] | None:

@@ -1,7 +1,8 @@
 """Score and Roll requests: tokens in, answers out.
 
 Joins the encoding of requests with a scoring core; knows neither how texts become tokens nor
-how a core runs them.
+how a core runs them. A row whose log-likelihood is not finite is scored once more by itself: in a
+batch, a masked neighbour that overflowed still takes part in a product, and 0 times NaN is NaN.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tenbin.backends.base import Encoding
-from tenbin.backends.hf.desk import RowScore, ScoringCore, total
+from tenbin.backends.finite import NOT_FINITE
+from tenbin.backends.hf.desk import GroupScore, RowScore, ScoringCore, total
 from tenbin.backends.hf.encoding import EncodedScore, Row, encode_scores
 from tenbin.backends.hf.rolling import encode_rolls
 from tenbin.backends.hf.tokenizer import HfTokenizer
@@ -21,9 +23,21 @@ OUT_OF_MEMORY = Failure(
 
 
 def answer_scores(
-    core: ScoringCore, tokenizer: HfTokenizer, encoding: Encoding, requests: Sequence[Score]
+    core: ScoringCore,
+    tokenizer: HfTokenizer,
+    encoding: Encoding,
+    requests: Sequence[Score],
+    single: ScoringCore | None = None,
 ) -> Iterator[tuple[str, Response]]:
-    """Answer every Score once, each as soon as its last row is done."""
+    """Answer every Score once, each as soon as its last row is done.
+
+    Args:
+        core: Scores rows, many at a time.
+        tokenizer: The model's.
+        encoding: How prompt and answer meet.
+        requests: What is asked.
+        single: Scores rows one at a time; asked where the core's numbers are not finite.
+    """
     asked: list[tuple[str, EncodedScore]] = []
     encoded = encode_scores(tokenizer, encoding, requests)
     for request, found in zip(requests, encoded, strict=True):
@@ -33,7 +47,7 @@ def answer_scores(
             yield request.key, Scores((), (), ())
         else:
             asked.append((request.key, found))
-    for number, scores in core.score([item.rows for _, item in asked]):
+    for number, scores in _scored(core, single, [item.rows for _, item in asked]):
         key, item = asked[number]
         if scores is None or isinstance(scores, Failure):
             yield key, scores or OUT_OF_MEMORY
@@ -42,21 +56,38 @@ def answer_scores(
 
 
 def answer_rolls(
-    core: ScoringCore, tokenizer: HfTokenizer, requests: Sequence[Roll]
+    core: ScoringCore,
+    tokenizer: HfTokenizer,
+    requests: Sequence[Roll],
+    single: ScoringCore | None = None,
 ) -> Iterator[tuple[str, Response]]:
-    """Answer every Roll once, each as soon as its last window is done."""
+    """Answer every Roll once, each as soon as its last window is done; see `answer_scores`."""
     asked: list[tuple[str, tuple[Row, ...]]] = []
     for request, found in zip(requests, encode_rolls(tokenizer, requests), strict=True):
         if isinstance(found, Failure):
             yield request.key, found
         else:
             asked.append((request.key, found))
-    for number, scores in core.score([rows for _, rows in asked]):
+    for number, scores in _scored(core, single, [rows for _, rows in asked]):
         key, rows = asked[number]
         if scores is None or isinstance(scores, Failure):
             yield key, scores or OUT_OF_MEMORY
         else:
             yield key, Rolled(total(scores), sum(row.scored for row in rows))
+
+
+def _scored(
+    core: ScoringCore, single: ScoringCore | None, groups: Sequence[Sequence[Row]]
+) -> Iterator[tuple[int, GroupScore]]:
+    again: list[int] = []
+    for number, scores in core.score(groups):
+        if single is not None and isinstance(scores, Failure) and scores.kind == NOT_FINITE:
+            again.append(number)
+        else:
+            yield number, scores
+    if single is not None and again:
+        for at, scores in single.score([groups[number] for number in again]):
+            yield again[at], scores
 
 
 def _scores(item: EncodedScore, scores: Sequence[RowScore]) -> Scores:

@@ -128,6 +128,12 @@ class SlotCache(Cache):
             keys[target, :, : self._reach] = keys[origin, :, : self._reach]
             values[target, :, : self._reach] = values[origin, :, : self._reach]
 
+    def clear(self, rows: Sequence[int]) -> None:
+        """Fill rows with zeros; see `_made`."""
+        for parts in self._kept.values() if rows else ():
+            for part in parts:
+                part[torch.tensor(list(rows)).to(part.device)] = 0
+
     def token_bytes(self) -> int:
         """Memory that one token takes in all layers that have written."""
         return sum(

@@ -52,7 +52,7 @@ class Stepper:
             reach: The largest of their places and one more.
 
         Returns:
-            The new tokens; valid until the next step.
+            The new tokens, `NO_TOKEN` where there is none; valid until the next step.
         """
         if not self._records:
             return self._advance(count, reach)[:count]
@@ -94,6 +94,7 @@ class Stepper:
         tokens, places = self.tokens[:rows], self.places[:rows]
         logits = self._reader.step(self._cache, tokens, places, reach)
         new = self._choice.next(logits, self.seeds[:rows], places).to(tokens.device)
-        tokens.copy_(new)
+        # A row without a token goes on until the host sees it; the model must be able to read it.
+        tokens.copy_(new.clamp(min=0))
         places.add_(1).clamp_(max=self._cache.length - 1)
         return new

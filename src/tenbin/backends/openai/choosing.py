@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tenbin.backends.finite import NotFiniteError, is_finite, not_finite
 from tenbin.backends.openai.counting import usage_of
 from tenbin.backends.openai.dialect import decoding_fields
 from tenbin.backends.openai.generation import Written, prompt_fields, read_written
+from tenbin.backends.openai.prompt_tokens import number_of
 from tenbin.backends.openai.question import Question, question_of
 from tenbin.backends.openai.session import Session
 from tenbin.backends.openai.transport import Reply
@@ -55,6 +57,7 @@ async def find_letters(session: Session) -> Letters:
 
     Raises:
         BackendError: Nothing can be asked of this server.
+        NotFiniteError: Its model gives no finite numbers.
     """
     if session.server.arguments.logprobs == "never":
         return Letters(0, "logprobs=never")
@@ -62,7 +65,11 @@ async def find_letters(session: Session) -> Letters:
     for depth in _DEPTHS:
         reply = await _ask(session, _PROBE, depth)
         if isinstance(reply, Reply):
-            return Letters(depth) if first_tokens(reply.body) else Letters(0, "asked for, not sent")
+            shown = first_tokens(reply.body) or []
+            if any(value is not None and math.isnan(value) for _, value in shown):
+                raise NotFiniteError("the server gives nan for the first token of an answer")
+            shows = any(is_finite(value) for _, value in shown)
+            return Letters(depth) if shows else Letters(0, "asked for, not sent")
         # Refused: with fewer of them it may go, and without any the documents may.
         reason = reply.message
     return Letters(0, reason)
@@ -86,10 +93,16 @@ def _depth_fields(depth: int, is_chat: bool) -> dict[str, Any]:
     return {"logprobs": True, "top_logprobs": depth} if is_chat else {"logprobs": depth}
 
 
-def _picked(question: Question, reply: Reply, written: Written) -> Picked:
+def _picked(question: Question, reply: Reply, written: Written) -> Picked | Failure:
     # A thought comes before the answer: its first token says nothing of the letters.
     thinks = written.thought or written.text.lstrip().startswith("<think>")
     shown = None if thinks else first_tokens(reply.body)
+    for token, value in shown or ():
+        # What is impossible may have minus infinity, unless it is one of the choices.
+        if (value is not None and math.isnan(value)) or (
+            not is_finite(value) and _name(token) in question.labels
+        ):
+            return not_finite(value, "the server")
     logprobs = label_logprobs(shown, question.labels) if shown else ()
     known = [(value, -at) for at, value in enumerate(logprobs) if value is not None]
     choice = -max(known)[1] if known else None
@@ -105,22 +118,35 @@ def _picked(question: Question, reply: Reply, written: Written) -> Picked:
 
 
 def label_logprobs(
-    shown: Sequence[tuple[str, float]], labels: Sequence[str]
+    shown: Sequence[tuple[str, float | None]], labels: Sequence[str]
 ) -> tuple[float | None, ...]:
     """Of each label the log-probability that it comes first, with a space before it or without."""
     found: dict[str, list[float]] = {}
     for token, value in shown:
-        name = unicodedata.normalize("NFKC", token).strip()
-        found.setdefault(name, []).append(value)
+        if value is not None and math.isfinite(value):
+            found.setdefault(_name(token), []).append(value)
     return tuple(_summed(found[label]) if label in found else None for label in labels)
 
 
+def _name(token: str) -> str:
+    return unicodedata.normalize("NFKC", token).strip()
+
+
 def _summed(values: Sequence[float]) -> float:
-    return values[0] if len(values) == 1 else math.log(math.fsum(map(math.exp, values)))
+    if len(values) == 1:
+        return values[0]
+    try:
+        return math.log(math.fsum(map(math.exp, values)))
+    except (ValueError, OverflowError):
+        # Beyond what can be exponentiated, the largest is all that counts.
+        return max(values)
 
 
-def first_tokens(body: Mapping[str, Any]) -> list[tuple[str, float]] | None:
-    """The likeliest first tokens of what was written; None where the server shows none."""
+def first_tokens(body: Mapping[str, Any]) -> list[tuple[str, float | None]] | None:
+    """The likeliest first tokens of what was written; None where the server shows none.
+
+    A token's value is None where the server says null or something that is no number.
+    """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     shown = choice.get("logprobs") if isinstance(choice, Mapping) else None
@@ -135,5 +161,5 @@ def first_tokens(body: Mapping[str, Any]) -> list[tuple[str, float]] | None:
     else:
         return None
     # The written token stands among the likeliest too, or apart from them: it counts once.
-    kept = {str(token): float(value) for token, value in pairs if isinstance(value, int | float)}
+    kept = {str(token): number_of(value) for token, value in pairs}
     return list(kept.items()) or None

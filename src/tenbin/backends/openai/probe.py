@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenbin.backends.base import Encoding
+from tenbin.backends.finite import NOT_FINITE, NotFiniteError
 from tenbin.backends.openai.prompt_tokens import Way
 from tenbin.backends.openai.scoring import Scales
 from tenbin.backends.openai.session import Session
@@ -42,6 +43,7 @@ async def find_scales(
 
     Raises:
         BackendError: It does not weigh texts; no document was asked.
+        NotFiniteError: It weighs them, and its model gives no finite numbers.
     """
     if session.server.arguments.logprobs == "never":
         raise BackendError("logprobs=never: choices and whole texts need them", REMEDIES)
@@ -49,12 +51,19 @@ async def find_scales(
     if session.server.dialect == "vllm":
         ways = ("prompt_logprobs", "echo")
     reasons = []
+    broken: NotFiniteError | None = None
     for way in ways:
         scales = Scales(way, tokenizer, encoding)
-        reason = await _fault(session, scales)
+        try:
+            reason = await _fault(session, scales)
+        except NotFiniteError as error:
+            # The other way is tried first: servers that do not weigh prompts may say null too.
+            broken, reason = error, error.message
         if reason is None:
             return scales
         reasons.append(f"{way}: {reason}")
+    if broken is not None:
+        raise broken
     raise BackendError(
         "this server shows no log-probabilities of prompts, so it cannot weigh choices or whole"
         f" texts ({'; '.join(reasons)})",
@@ -66,6 +75,8 @@ async def _fault(session: Session, scales: Scales) -> str | None:
     """What is wrong with a way; None where it stands."""
     found = await scales.score(session, Score("probe", _PROMPT, (_LIKELY, _NONSENSE, _LIKELY)))
     if isinstance(found, Failure):
+        if found.kind == NOT_FINITE:
+            raise NotFiniteError(f"{found.message.split(';')[0]}, for {_PROMPT + _LIKELY!r}")
         return found.message
     return _implausible(found)
 

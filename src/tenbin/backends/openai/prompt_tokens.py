@@ -24,7 +24,8 @@ class PromptToken:
 
     text: str
     logprob: float | None
-    """None for the first one, which follows nothing."""
+    """None for the first one, which follows nothing, and where the server says null: so servers
+    write what is not finite, which JSON has no word for."""
     is_top: bool
     """Whether no token was likelier here."""
 
@@ -50,7 +51,8 @@ def read_tokens(way: Way, body: Mapping[str, Any], ids: Sequence[int] | None) ->
         ids: The tokens that were sent, where it was not a text.
 
     Raises:
-        NotShownError: They are not there, not all of them, or not numbers.
+        NotShownError: They are not there, not all of them, or no log-probabilities. Whether they
+            are finite is for the caller to see, who knows which of them count.
     """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -62,7 +64,7 @@ def read_tokens(way: Way, body: Mapping[str, Any], ids: Sequence[int] | None) ->
         raise NotShownError(f"{len(tokens)} log-probabilities came for {count} tokens")
     kept = tokens[:count]
     for token in kept[1:]:
-        if token.logprob is None or math.isnan(token.logprob) or token.logprob > _ABOVE_ZERO:
+        if token.logprob is not None and token.logprob > _ABOVE_ZERO and token.logprob != math.inf:
             raise NotShownError(f"{token.logprob!r} is no log-probability")
     return kept
 
@@ -80,13 +82,13 @@ def _echoed(choice: Mapping[str, Any]) -> list[PromptToken]:
     if not isinstance(tops, list) or len(tops) != len(texts):
         raise NotShownError("the likeliest tokens were not shown")
     return [
-        PromptToken(str(text), _number(value), _is_top(_number(value), top))
+        PromptToken(str(text), number_of(value), _is_top(number_of(value), top))
         for text, value, top in zip(texts, values, tops, strict=True)
     ]
 
 
 def _is_top(value: float | None, top: Any) -> bool:
-    others = [_number(one) for one in top.values()] if isinstance(top, Mapping) else []
+    others = [number_of(one) for one in top.values()] if isinstance(top, Mapping) else []
     return value is not None and all(one is None or value >= one for one in others)
 
 
@@ -103,9 +105,11 @@ def _listed(choice: Mapping[str, Any], ids: Sequence[int] | None) -> list[Prompt
         found = entry.get(own)
         if not isinstance(found, Mapping):
             raise NotShownError(f"token {position} is not the one that was sent")
-        value = _number(found.get("logprob"))
-        best = max(_number(one.get("logprob")) or -math.inf for one in entry.values())
-        is_top = value is not None and value >= best
+        value = number_of(found.get("logprob"))
+        others = [
+            number_of(one.get("logprob")) for one in entry.values() if isinstance(one, Mapping)
+        ]
+        is_top = value is not None and all(one is None or value >= one for one in others)
         tokens.append(PromptToken(str(found.get("decoded_token") or ""), value, is_top))
     return tokens
 
@@ -121,8 +125,14 @@ def _counted(body: Mapping[str, Any], tokens: Sequence[PromptToken], way: Way) -
     return counted
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+def number_of(value: Any) -> float | None:
+    """A number out of JSON, infinite where it is too large; None: it is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def scored_tokens(tokens: Sequence[PromptToken], text: str, border: int) -> list[PromptToken]:
@@ -152,7 +162,7 @@ def scored_tokens(tokens: Sequence[PromptToken], text: str, border: int) -> list
         # A token that begins a character and does not end it has no text of its own.
         if start >= border or at > border:
             found.append(token)
-    if any(token.logprob is None for token in found):
+    if tokens[0].logprob is None and any(token is tokens[0] for token in found):
         raise NotShownError("the first token of all has no log-probability")
     return found
 

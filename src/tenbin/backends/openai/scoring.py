@@ -8,12 +8,12 @@ Knows no transport.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tenbin.backends.base import Encoding
+from tenbin.backends.finite import is_finite, not_finite, summed
 from tenbin.backends.openai.counting import joined, usage_of
 from tenbin.backends.openai.dialect import decoding_fields
 from tenbin.backends.openai.prompt_tokens import (
@@ -48,7 +48,7 @@ class Weighed:
     @property
     def logprob(self) -> float:
         """Of all of them together."""
-        return math.fsum(token.logprob or 0.0 for token in self.tokens)
+        return summed(token.logprob or 0.0 for token in self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Scales:
             return failed
         weighed = [one for one in found if isinstance(one, Weighed)]
         return Rolled(
-            math.fsum(one.logprob for one in weighed),
+            summed(one.logprob for one in weighed),
             sum(len(one.tokens) for one in weighed),
             joined(one.usage for one in weighed),
         )
@@ -147,6 +147,9 @@ class Scales:
             return Failure("not_shown", str(error))
         if not scored:
             return Failure("empty_continuation", "no token is left for the continuation")
+        broken = [token.logprob for token in scored if not is_finite(token.logprob)]
+        if broken:
+            return not_finite(broken[0], "the server")
         return Weighed(tuple(scored), usage_of(reply))
 
 

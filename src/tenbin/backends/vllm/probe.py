@@ -9,9 +9,11 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from tenbin.backends.finite import NOT_FINITE, NotFiniteError
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.vllm.engine import Engine
 from tenbin.backends.vllm.scoring import PREFIX_CACHE, PROMPT_LOGPROBS, VllmCore
+from tenbin.records import Failure
 
 _ANSWERS = ((1,), (2, 3), (4, 5, 6, 7))
 """Which of the drawn tokens make an answer."""
@@ -38,6 +40,9 @@ def choose_way(engine: Engine, wanted: str, dtype: str, window: int) -> Verdict:
         wanted: `auto`, or a way by name, which is then taken without asking.
         dtype: Says how much noise is the engine's own.
         window: Tokens that the model takes.
+
+    Raises:
+        NotFiniteError: The model gives no finite log-likelihoods.
     """
     if wanted != "auto":
         return Verdict(wanted, "as the model argument scoring says")
@@ -90,4 +95,6 @@ def _scored(engine: Engine, way: str, rows: list[Row]) -> list[float]:
         raise _Unanswered(str(error)) from error
     if isinstance(scores, tuple):
         return [score.logprob for score in scores]
+    if isinstance(scores, Failure) and scores.kind == NOT_FINITE and way == PROMPT_LOGPROBS:
+        raise NotFiniteError(f"{scores.message.split(';')[0]}, for made-up tokens")
     raise _Unanswered(scores.message if scores else "no answer")

@@ -13,12 +13,12 @@ prompt of its own.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tenbin.backends.finite import summed
 from tenbin.backends.hf.desk import Desk, GroupScore, Target
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.vllm.engine import Asked, Engine
@@ -55,7 +55,7 @@ class _Input:
         scores = []
         for target in self.targets:
             tokens = [self.found[place] for place in enumerate(target.answer, target.start + 1)]
-            scores.append((math.fsum(value for value, _ in tokens), all(top for _, top in tokens)))
+            scores.append((summed(value for value, _ in tokens), all(top for _, top in tokens)))
         return scores
 
 
