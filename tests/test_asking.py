@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,6 +117,20 @@ def test_a_failure_is_an_answer_and_asked_again_next_time(tmp_path: Path) -> Non
         return [(pairs[0][0], Failure("x", "y")), *pairs[1:]]
 
     ask(queue_of(3), Single(fails), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    assert spent.from_journal == 2
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
+def test_what_is_not_finite_is_a_failure_and_not_kept(tmp_path: Path, value: Any) -> None:
+    def overflows(pairs: list[Any]) -> list[Any]:
+        return [(pairs[0][0], Rolled(value, 1)), *pairs[1:]]
+
+    answers, noted = Answers(Journal(tmp_path, "m")), []
+    ask(queue_of(3), Single(overflows), answers, Silence(), lambda pairs: noted.extend(pairs))  # type: ignore[arg-type]
+    kinds = [found.kind for _, found in noted if isinstance(found, Failure)]
+    assert kinds == ["not_finite"]
+    assert answers.read([key for key, _ in noted]) == dict(noted)
     spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
     assert spent.from_journal == 2
 

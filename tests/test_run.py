@@ -200,6 +200,22 @@ def test_failures_are_counted_and_never_scored() -> None:
     assert len(again.asked) == 5, "a rerun asks what failed, and nothing else"
 
 
+def test_log_probabilities_that_are_not_finite_are_failures() -> None:
+    """Some documents overflow: none of their answers is scored or written down."""
+    tasks = ["jnli-1.3-0.2", "mlogiqa_gen_ja", "plain_text_ja"]
+    run = evaluate(ScriptedBackend(not_finite="山"), tasks=tasks, num_fewshot=0)
+    for task in tasks:
+        samples = [sample for sample in run.samples if sample["id"].startswith(task)]
+        failed = [sample for sample in samples if sample["failure_kind"] == "not_finite"]
+        assert 0 < len(failed) < len(samples)
+        assert all(outcome["value"] is None for s in failed for outcome in s["outcomes"])
+        (reason,) = run.document["failures"][task]
+        assert reason.startswith("not_finite: ") and "bfloat16" in reason
+    evaluate(again := ScriptedBackend(), tasks=tasks, num_fewshot=0)
+    failed = [sample for sample in run.samples if sample["failure_kind"]]
+    assert len(again.asked) == len(failed), "a rerun asks what failed, and nothing else"
+
+
 def test_all_failed_is_no_score() -> None:
     class Broken(ScriptedBackend):
         def _answer(self, request: object) -> Failure:

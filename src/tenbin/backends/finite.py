@@ -26,12 +26,17 @@ REMEDY = (
 class NotFiniteError(BackendError):
     """The model gives no finite log-probabilities for the texts that it is tried with."""
 
-    def __init__(self, seen: str) -> None:
-        """Say what was seen, and what it comes from most often."""
-        super().__init__(
-            f"the model gives log-probabilities that are not finite: {seen}; no document was asked",
-            REMEDY,
-        )
+
+def broken_model(seen: str) -> NotFiniteError:
+    """The error of a model that is not worth asking.
+
+    Args:
+        seen: What it gave.
+    """
+    return NotFiniteError(
+        f"the model gives log-probabilities that are not finite: {seen}; no document was asked",
+        REMEDY,
+    )
 
 
 def not_finite(value: Any, source: str = "the model") -> Failure:

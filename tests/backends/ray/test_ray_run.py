@@ -24,6 +24,17 @@ def test_one_and_four_workers_give_the_same_result(cluster: Any, tmp_path: Path)
     }
 
 
+def test_what_is_not_finite_fails_on_workers_too(cluster: Any, tmp_path: Path) -> None:
+    found = {}
+    for workers in (None, 2):
+        folder = tmp_path / f"of-{workers}"
+        arguments = {"not_finite": "山"}
+        document = run(cluster, folder, model="scripted", model_args=arguments, workers=workers)
+        found[workers] = document["failures"]
+    kinds = {reason.split(":")[0] for reasons in found[2].values() for reason in reasons}
+    assert kinds == {"not_finite"} and found[None] == found[2]
+
+
 def test_a_model_gives_the_same_bits_on_one_and_four_workers(
     cluster: Any, tmp_path: Path, small_model: Path
 ) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from tenbin.backends.finite import not_finite
 from tenbin.backends.hf.encoding import Row
 from tenbin.records import Failure
 
@@ -31,6 +30,7 @@ class RowScore:
     """What the model says of one row's continuation."""
 
     logprob: float
+    """NaN where the logits have no softmax; minus infinity where they shut a token out."""
     greedy: bool
 
 
@@ -92,12 +92,7 @@ class Desk:
     def _complete(self, number: int) -> GroupScore:
         rows = [self._found.pop((number, place)) for place in range(len(self._groups[number]))]
         scores = tuple(row for row in rows if row is not None)
-        if len(scores) < len(rows):
-            return None
-        for score in scores:
-            if not math.isfinite(score.logprob):
-                return not_finite(score.logprob)
-        return scores
+        return scores if len(scores) == len(rows) else None
 
 
 def total(scores: Sequence[RowScore]) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from tenbin.backends.finite import NotFiniteError
+from tenbin.backends.finite import broken_model
 from tenbin.backends.hf.desk import AnyWork, Desk, GroupScore, Pending, Target, run_works
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.head import TokenValues, body_once, weigh
@@ -222,7 +222,7 @@ class Forward:
         try:
             whole = self._probe(None)
             if not bool(whole.logsumexp(-1).isfinite().all()):
-                raise NotFiniteError(f"its logits for three tokens sum to {_seen(whole)}")
+                raise broken_model(f"its logits for three tokens sum to {_seen(whole)}")
             if self._can_slice(whole):
                 return Head(True, True)
             return Head(_close(whole[:, [0, 2]], self._probe([0, 2])), False)

@@ -55,7 +55,7 @@ def weigh(logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]) -> 
         tokens: The tokens.
 
     Returns:
-        Two float32 numbers a token, on the logits' device.
+        Two float32 numbers a token, on the logits' device; NaN where the logits have no softmax.
     """
     if not tokens:
         return logits.new_empty((0, 2), dtype=torch.float32)
@@ -71,7 +71,10 @@ def weigh(logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]) -> 
         head = logits[used[at : at + step]].float()
         norms.append(head.logsumexp(-1))
         best.append(head.argmax(-1))
-    value = logits[used[index], wanted].float() - torch.cat(norms)[index]
+    norm = torch.cat(norms)[index]
+    value = logits[used[index], wanted].float() - norm
+    # Less infinity, every token would seem to be shut out, as some models do with a few.
+    value = value.masked_fill(~norm.isfinite(), torch.nan)
     greedy = torch.cat(best)[index] == wanted
     return torch.stack((value, greedy.float()), dim=1)
 

@@ -14,13 +14,12 @@ from typing import Protocol
 
 import torch
 
-from tenbin.backends.finite import NOT_FINITE, NotFiniteError
+from tenbin.backends.finite import NotFiniteError, broken_model
 from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.memory import is_out_of_memory
 from tenbin.backends.hf.rows import PlainRows
-from tenbin.records import Failure
 
 _EXACT = 1e-4
 """Largest difference of a log-likelihood in float32."""
@@ -43,7 +42,8 @@ class Candidate(ScoringCore, Protocol):
 
 
 Scored = list[list[float]]
-"""Log-likelihoods of the rows of each group; NaN for all of a group where one is not finite."""
+"""Log-likelihoods of the rows of each group. Minus infinity is one that a model may give a token
+which it shuts out; NaN is none."""
 
 
 class Probe:
@@ -139,9 +139,9 @@ class Probe:
 
     def _alone(self, groups: Sequence[Sequence[Row]]) -> Scored:
         found = scores_of(PlainRows(self._forward, 1, 1), groups)
-        broken = sum(not all(map(math.isfinite, values)) for values in found)
+        broken = sum(any(map(math.isnan, values)) for values in found)
         if broken:
-            raise NotFiniteError(f"{broken} of {len(found)} made-up texts have NaN or infinity")
+            raise broken_model(f"{broken} of {len(found)} made-up texts have nan")
         return found
 
 
@@ -180,12 +180,9 @@ def scores_of(core: ScoringCore, groups: Sequence[Sequence[Row]]) -> Scored:
     """The log-likelihoods of all rows."""
     found: dict[int, list[float]] = {}
     for number, scores in core.score(groups):
-        if isinstance(scores, Failure) and scores.kind == NOT_FINITE:
-            found[number] = [math.nan] * len(groups[number])
-        elif not isinstance(scores, tuple):
+        if not isinstance(scores, tuple):
             raise MemoryError("the device's memory does not suffice for the probe")
-        else:
-            found[number] = [score.logprob for score in scores]
+        found[number] = [score.logprob for score in scores]
     return [found[number] for number in range(len(groups))]
 
 
@@ -216,7 +213,9 @@ def _noise(alone: Scored, together: Scored) -> float:
 
 def _differences(first: Scored, second: Scored) -> list[float]:
     groups = zip(first, second, strict=True)
-    return [abs(a - b) for x, y in groups for a, b in zip(x, y, strict=True)]
+    pairs = [pair for x, y in groups for pair in zip(x, y, strict=True)]
+    # Equal infinities have no difference, not even zero.
+    return [0.0 if a == b else abs(a - b) for a, b in pairs]
 
 
 def made_up(generator: random.Random, forward: Forward, count: int) -> tuple[int, ...]:

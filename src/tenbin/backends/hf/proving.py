@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
-from tenbin.backends.finite import NotFiniteError
+from tenbin.backends.finite import NotFiniteError, broken_model
 from tenbin.backends.hf.compiling import Compiling
 from tenbin.backends.hf.filling import Filling, PackedFilling, PaddedFilling
 from tenbin.backends.hf.library_generate import OwnSettingsOnly
@@ -82,7 +82,7 @@ class Proof:
     def _require_finite(self) -> None:
         broken = [not bool(logits.logsumexp(-1).isfinite().all()) for _, logits in self._expected]
         if any(broken):
-            raise NotFiniteError(
+            raise broken_model(
                 f"after {sum(broken)} of {len(broken)} made-up prompts its logits are NaN or"
                 " infinite"
             )

@@ -7,10 +7,11 @@ batch, a masked neighbour that overflowed still takes part in a product, and 0 t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from tenbin.backends.base import Encoding
-from tenbin.backends.finite import NOT_FINITE
+from tenbin.backends.finite import not_finite
 from tenbin.backends.hf.desk import GroupScore, RowScore, ScoringCore, total
 from tenbin.backends.hf.encoding import EncodedScore, Row, encode_scores
 from tenbin.backends.hf.rolling import encode_rolls
@@ -79,15 +80,26 @@ def answer_rolls(
 def _scored(
     core: ScoringCore, single: ScoringCore | None, groups: Sequence[Sequence[Row]]
 ) -> Iterator[tuple[int, GroupScore]]:
+    """Finite scores, or a Failure that says what came instead."""
     again: list[int] = []
     for number, scores in core.score(groups):
-        if single is not None and isinstance(scores, Failure) and scores.kind == NOT_FINITE:
-            again.append(number)
-        else:
+        value = _first_not_finite(scores)
+        if value is None:
             yield number, scores
+        elif single is None:
+            yield number, not_finite(value)
+        else:
+            again.append(number)
     if single is not None and again:
-        for at, scores in single.score([groups[number] for number in again]):
-            yield again[at], scores
+        yield from (
+            (again[at], scores)
+            for at, scores in _scored(single, None, [groups[number] for number in again])
+        )
+
+
+def _first_not_finite(scores: GroupScore) -> float | None:
+    rows = scores if isinstance(scores, tuple) else ()
+    return next((row.logprob for row in rows if not math.isfinite(row.logprob)), None)
 
 
 def _scores(item: EncodedScore, scores: Sequence[RowScore]) -> Scores:

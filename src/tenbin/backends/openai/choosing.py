@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenbin.backends.finite import NotFiniteError, is_finite, not_finite
+from tenbin.backends.finite import broken_model, is_finite, not_finite
 from tenbin.backends.openai.counting import usage_of
 from tenbin.backends.openai.dialect import decoding_fields
 from tenbin.backends.openai.generation import Written, prompt_fields, read_written
@@ -67,7 +67,7 @@ async def find_letters(session: Session) -> Letters:
         if isinstance(reply, Reply):
             shown = first_tokens(reply.body) or []
             if any(value is not None and math.isnan(value) for _, value in shown):
-                raise NotFiniteError("the server gives nan for the first token of an answer")
+                raise broken_model("the server gives nan for the first token of an answer")
             shows = any(is_finite(value) for _, value in shown)
             return Letters(depth) if shows else Letters(0, "asked for, not sent")
         # Refused: with fewer of them it may go, and without any the documents may.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenbin.backends.base import Encoding
-from tenbin.backends.finite import NOT_FINITE, NotFiniteError
+from tenbin.backends.finite import NOT_FINITE, NotFiniteError, broken_model
 from tenbin.backends.openai.prompt_tokens import Way
 from tenbin.backends.openai.scoring import Scales
 from tenbin.backends.openai.session import Session
@@ -76,7 +76,7 @@ async def _fault(session: Session, scales: Scales) -> str | None:
     found = await scales.score(session, Score("probe", _PROMPT, (_LIKELY, _NONSENSE, _LIKELY)))
     if isinstance(found, Failure):
         if found.kind == NOT_FINITE:
-            raise NotFiniteError(f"{found.message.split(';')[0]}, for {_PROMPT + _LIKELY!r}")
+            raise broken_model(f"{found.message.split(';')[0]}, for {_PROMPT + _LIKELY!r}")
         return found.message
     return _implausible(found)
 

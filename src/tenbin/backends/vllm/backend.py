@@ -19,7 +19,7 @@ from tenbin.backends.hf.scoring import answer_rolls, answer_scores
 from tenbin.backends.hf.tokenizer import HfTokenizer
 from tenbin.backends.vllm.checkpoint import VllmCheckpoint, library_version, open_checkpoint
 from tenbin.backends.vllm.engine import Engine, start_engine
-from tenbin.backends.vllm.probe import Verdict, choose_way
+from tenbin.backends.vllm.probe import Verdict, choose_way, require_finite
 from tenbin.backends.vllm.scoring import PREFIX_CACHE, VllmCore
 from tenbin.backends.vllm.writing import VllmWriter
 from tenbin.errors import BackendError
@@ -120,6 +120,8 @@ class VllmBackend:
                 yield request.key, found
         if self._writer is None:
             pens = Pens(None, self._checkpoint.tokenizer.inner, self._checkpoint.ends)
+            if self._core is None:
+                require_finite(self._started(), self._checkpoint.tokenizer.max_length)
             self._writer = VllmWriter(self._started(), pens)
         for number, text in self._writer.write([job for _, job in asked]):
             yield asked[number][0], text

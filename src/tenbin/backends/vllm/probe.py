@@ -6,14 +6,14 @@ really came from the cache is the cache used. Knows the ways; knows no request.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 
-from tenbin.backends.finite import NOT_FINITE, NotFiniteError
+from tenbin.backends.finite import broken_model
 from tenbin.backends.hf.encoding import Row
 from tenbin.backends.vllm.engine import Engine
 from tenbin.backends.vllm.scoring import PREFIX_CACHE, PROMPT_LOGPROBS, VllmCore
-from tenbin.records import Failure
 
 _ANSWERS = ((1,), (2, 3), (4, 5, 6, 7))
 """Which of the drawn tokens make an answer."""
@@ -66,13 +66,35 @@ def choose_way(engine: Engine, wanted: str, dtype: str, window: int) -> Verdict:
         engine.prompt_tokens = engine.cached_tokens = 0
     if not found:
         return Verdict(PROMPT_LOGPROBS, "vLLM read nothing from its cache")
-    worst = max(abs(a - b) for scores in tried for a, b in zip(plain, scores, strict=True))
+    pairs = [pair for scores in tried for pair in zip(plain, scores, strict=True)]
+    # Equal infinities have no difference; what is no number differs from all.
+    differences = [0.0 if a == b else abs(a - b) for a, b in pairs]
+    worst = math.inf if any(map(math.isnan, differences)) else max(differences)
     if worst > _NOISE.get(dtype, _NOISE_ELSEWHERE):
         return Verdict(PROMPT_LOGPROBS, f"scores with the cache differ by {worst:.2g}")
     return Verdict(
         PREFIX_CACHE,
         f"agrees with prompt_logprobs within {worst:.1e} with {found} tokens from the cache",
     )
+
+
+def require_finite(engine: Engine, window: int) -> None:
+    """See that the model gives finite log-likelihoods, before it writes anything.
+
+    Raises:
+        NotFiniteError: It does not.
+    """
+    length = min(8, window - 4)
+    if length < 1:
+        return
+    rows = _rows(length, int(engine.config.model_config.get_vocab_size()))
+    try:
+        _scored(engine, PROMPT_LOGPROBS, rows)
+    except _Unanswered:
+        # Says nothing of the numbers; the first answer will tell.
+        return
+    finally:
+        engine.prompt_tokens = engine.cached_tokens = 0
 
 
 def _rows(length: int, vocabulary: int) -> list[Row]:
@@ -94,7 +116,8 @@ def _scored(engine: Engine, way: str, rows: list[Row]) -> list[float]:
         # A version of vLLM that lacks an option.
         raise _Unanswered(str(error)) from error
     if isinstance(scores, tuple):
-        return [score.logprob for score in scores]
-    if isinstance(scores, Failure) and scores.kind == NOT_FINITE and way == PROMPT_LOGPROBS:
-        raise NotFiniteError(f"{scores.message.split(';')[0]}, for made-up tokens")
+        found = [score.logprob for score in scores]
+        if way == PROMPT_LOGPROBS and any(map(math.isnan, found)):
+            raise broken_model("nan for made-up tokens")
+        return found
     raise _Unanswered(scores.message if scores else "no answer")

@@ -144,7 +144,7 @@ class VllmCore:
                 beginning = question.ids[:whole]
                 if beginning not in read:
                     read.add(beginning)
-                    ordered.append(Asked(beginning, _params()))
+                    ordered.append(Asked(beginning, one_token()))
             ordered.append(self._ask(question))
         return ordered
 
@@ -165,7 +165,7 @@ class VllmCore:
             if self.mode == PREFIX_CACHE:
                 options["skip_reading_prefix_cache"] = not self._may_read_cache(question)
                 options["flat_logprobs"] = True
-        return Asked(question.ids, _params(**options), question)
+        return Asked(question.ids, one_token(**options), question)
 
     def _note(self, question: _Question, output: Any) -> list[_Question]:
         """Write down what vLLM says; what is left to ask where the cache reached the answer."""
@@ -192,7 +192,7 @@ class VllmCore:
         return [_Question(about, at, (ids[at],)) for at in range(first, known)]
 
 
-def _params(**options: Any) -> Any:
+def one_token(**options: Any) -> Any:
     """One token is written, the likeliest; what is wanted besides."""
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind

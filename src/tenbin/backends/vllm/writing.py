@@ -3,8 +3,9 @@
 vLLM gives tokens; where an answer ends and what it says is decided here, by the same code as in the
 hf engine: stop strings, end tokens, thoughts and whole characters then mean the same. An answer
 that has reached a stop string is dropped from vLLM's batch; a thought that has spent its budget is
-dropped too, and asked for again with its closing behind it. Knows how vLLM is asked; knows no
-request.
+dropped too, and asked for again with its closing behind it. Where logits are NaN vLLM writes token
+0 and says nothing, so an answer that ends with it is looked at once more before it is believed.
+Knows how vLLM is asked; knows no request.
 """
 
 from __future__ import annotations
@@ -14,13 +15,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tenbin.backends.finite import is_finite, not_finite
 from tenbin.backends.hf.jobs import Job, Pens
 from tenbin.backends.hf.writing import Growing
 from tenbin.backends.vllm.engine import Asked, Engine
+from tenbin.backends.vllm.scoring import one_token
 from tenbin.records import Failure, Text
 
 _COLDEST = 0.01
 """vLLM raises lower temperatures to this one without a word."""
+
+
+_OF_NAN = 0
+"""The token that argmax takes of logits that are all NaN. The cache of such a row holds NaN too,
+so that no other token follows it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -48,6 +56,31 @@ class _Draft:
             token = self.writing.forced[0]
             self.tokens.append(token)
             self.writing.add(token)
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """A complete answer whose last token may stand for NaN."""
+
+    draft: _Draft
+    text: Text
+
+    @property
+    def owners(self) -> Sequence[int]:
+        """Who gets it."""
+        return self.draft.owners
+
+    def asked(self) -> Asked:
+        """Its last token once more, with its log-probability."""
+        ids = (*self.draft.job.prompt.ids, *self.draft.tokens[:-1])
+        return Asked(ids, one_token(logprobs=0), self)
+
+    def settled(self, output: Any) -> Text | Failure:
+        """The answer, or why there is none."""
+        written = output.outputs[0]
+        shown = written.logprobs[0] if written.logprobs else {}
+        value = shown[written.token_ids[0]].logprob if written.token_ids[0] in shown else None
+        return self.text if is_finite(value) else not_finite(value)
 
 
 class VllmWriter:
@@ -93,6 +126,8 @@ class VllmWriter:
         """Take the newest tokens; the answer when it is complete, else None."""
         if isinstance(output, Failure):
             return output
+        if isinstance(asked.purpose, _Doubt):
+            return asked.purpose.settled(output)
         draft: _Draft = asked.purpose
         halted = draft.take(output.outputs[0].token_ids)
         if halted and not output.finished:
@@ -102,7 +137,13 @@ class VllmWriter:
             draft.force()
             waiting.appendleft(self._ask(draft))
             return None
-        return draft.writing.result(0) if halted or output.finished else None
+        if not halted and not output.finished:
+            return None
+        text = draft.writing.result(0)
+        if draft.tokens and draft.tokens[-1] == _OF_NAN:
+            waiting.appendleft(_Doubt(draft, text).asked())
+            return None
+        return text
 
     def _ask(self, draft: _Draft) -> Asked:
         ids = (*draft.job.prompt.ids, *draft.tokens)
