@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from collections.abc import Sequence
 
+from tenbin.metrics.composition import normalise_unicode
 from tenbin.metrics.extraction import MOST_CHOICES, read_flexible
 from tenbin.records import Picked, Prompt
 
@@ -31,8 +31,8 @@ def read_named(prompt: Prompt, picked: Picked) -> int | None:
 
 def read_label(text: str, labels: Sequence[str]) -> int | None:
     """The label that opens a text, or the only one that stands in it; None where neither is."""
-    plain = unicodedata.normalize("NFKC", text).strip()
-    names = [unicodedata.normalize("NFKC", label) for label in labels]
+    plain = normalise_unicode("NFKC", text).strip()
+    names = [normalise_unicode("NFKC", label) for label in labels]
     opening = [at for at, name in enumerate(names) if re.match(rf"{_alone(name)}(?!\w)", plain)]
     if len(opening) == 1:
         return opening[0]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from tenbin.metrics.composition import normalise_unicode
+
 BOXED = "\ue000"
 """Stands where a LaTeX box opened: what follows is the answer, whatever the language."""
 
-_THINKING = re.compile(r"<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPENED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_OPENED = re.compile(r"<(think|thinking)>", re.IGNORECASE)
 _CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 # ASCII in full width, so that Ａ, （ and ： read as A, ( and : in every pattern.
@@ -26,6 +27,7 @@ _ARABIC_VOWELS = dict.fromkeys(range(0x064B, 0x0653))
 _CIRCLED = {0x24B6 + index: f"({chr(65 + index)})" for index in range(26)}
 _TRANSLATION = {**_FULL_WIDTH, **_QUOTES, **_INVISIBLE, **_ARABIC_VOWELS, **_CIRCLED}
 
+_TRANSLATED = re.compile(f"[{''.join(re.escape(chr(code)) for code in _TRANSLATION)}]")
 _MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]+")
 _LATEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|texttt)\s*\{([^{}]*)\}")
 _LATEX_BOX = re.compile(r"\\f?box(?:ed)?\s*\{([^{}]*)\}")
@@ -41,24 +43,49 @@ def strip_thinking(text: str) -> str | None:
         What was said after thinking; None when the thinking never ended, for then no answer was
         given. A closing tag without an opening one (the prompt opened it) ends the thinking too.
     """
-    spoken = _THINKING.sub("", text)
+    spoken = _without_blocks(text)
     closings = list(_CLOSED.finditer(spoken))
     if closings:
         spoken = spoken[closings[-1].end() :]
     return None if _OPENED.search(spoken) else spoken
 
 
+def _without_blocks(text: str) -> str:
+    """The text less what stands between an opening tag and the next closing one of its name."""
+    kept: list[str] = []
+    at = 0
+    never_closed: set[str] = set()
+    for opened in _OPENED.finditer(text):
+        name = opened[1].lower()
+        if opened.start() < at or name in never_closed:
+            continue
+        closed = re.compile(f"</{name}>", re.IGNORECASE).search(text, opened.end())
+        if closed is None:
+            # No later tag of this name is closed either: looking on each time would be quadratic.
+            never_closed.add(name)
+            continue
+        kept.append(text[at : opened.start()])
+        at = closed.end()
+    return "".join(kept) + text[at:]
+
+
 def fold(text: str) -> str:
     """Give one form to letters, quotes and marks; phrases are folded as the texts are."""
-    plain = unicodedata.normalize("NFC", text)
+    if text.isascii():
+        return text.replace("`", "'")
+    plain = normalise_unicode("NFC", text)
     plain = _MATHEMATICAL.sub(lambda match: unicodedata.normalize("NFKC", match[0]), plain)
-    return plain.translate(_TRANSLATION)
+    # A table is slow beside a look whether any of it is there.
+    return plain.translate(_TRANSLATION) if _TRANSLATED.search(plain) else plain
 
 
 def simplify(text: str) -> str:
     """Take decoration off: one form for letters, quotes and boxes, and no emphasis marks."""
-    plain = _LATEX_TEXT.sub(r"\1", fold(text))
-    plain = _LATEX_BOX.sub(rf"{BOXED}\1 ", plain)
-    plain = _GLUED_EMPHASIS.sub(" ", plain)
-    plain = _EMPHASIS.sub("", plain)
+    plain = fold(text)
+    if "\\" in plain:
+        plain = _LATEX_TEXT.sub(r"\1", plain)
+        plain = _LATEX_BOX.sub(rf"{BOXED}\1 ", plain)
+    if any(mark in plain for mark in "*_~$"):
+        plain = _GLUED_EMPHASIS.sub(" ", plain)
+        plain = _EMPHASIS.sub("", plain)
     return _HEADING.sub("", plain).strip()

@@ -29,9 +29,16 @@ from tenbin.metrics.extraction.phrases import load_phrases
 from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.standing import Standing, is_announced, join_lists, weigh
 from tenbin.metrics.extraction.strict import read_strict
+from tenbin.metrics.repetition import shorten
 
 MOST_CHOICES = 8
 """Letters from I on are words of their own in too many languages to be read as choices."""
+
+
+# The words that a letter is read by stand within 200 characters of it, and of labels no more than
+# the first eight count: with this much left at both ends, a repetition reads as it did.
+_KEPT = 512
+_KEPT_PERIODS = 12
 
 
 def read_flexible(text: str, language: str, count: int) -> str | None:
@@ -51,7 +58,8 @@ def read_flexible(text: str, language: str, count: int) -> str | None:
     spoken = strip_thinking(text)
     if spoken is None:
         return None
-    for part in parts_to_read(simplify(spoken)):
+    plain = shorten(simplify(spoken), _KEPT, _KEPT_PERIODS)
+    for part in parts_to_read(plain):
         letter = read_part(part, language, count)
         if letter is not None:
             return letter
@@ -116,15 +124,16 @@ def _without_review(
     reached is then no choice. A review of all options that calls all but one wrong leaves that one.
     """
     bare = [mention for mention, standing in mentions if standing is Standing.BARE]
-    heads = [mention for mention in bare if mention.line_start and mention.label]
+    # By place, since a text may hold thousands of letters.
+    heads = {mention.start: mention for mention in bare if mention.line_start and mention.label}
     reviewed = {mention.letter for mention, _ in mentions if mention.line_start and mention.label}
     if len(reviewed) == count and len(heads) == 1:
         return bare
     review = _review().search(plain)
-    if review is None and [head.letter for head in heads[:2]] != ["A", "B"]:
+    if review is None and [head.letter for head in list(heads.values())[:2]] != ["A", "B"]:
         return bare
     begun = review.end() if review else 0
-    return [mention for mention in bare if mention not in heads or mention.start < begun]
+    return [mention for mention in bare if mention.start not in heads or mention.start < begun]
 
 
 def _without_enumeration(bare: list[Mention], count: int) -> list[Mention]:
@@ -133,8 +142,8 @@ def _without_enumeration(bare: list[Mention], count: int) -> list[Mention]:
     labels = [mention for mention in kept if mention.label]
     if [label.letter for label in labels[:3]] == ["A", "B", "C"]:
         run = {chr(65 + place): label for place, label in enumerate(labels[:count])}
-        listed = [label for letter, label in run.items() if label.letter == letter]
-        kept = [mention for mention in kept if mention not in listed]
+        listed = {label.start for letter, label in run.items() if label.letter == letter}
+        kept = [mention for mention in kept if mention.start not in listed]
     return kept
 
 

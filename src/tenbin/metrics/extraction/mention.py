@@ -10,12 +10,19 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tenbin.metrics.extraction.phrases import LATIN, load_phrases, native_letters
+from tenbin.metrics.extraction.alternation import LATIN
+from tenbin.metrics.extraction.phrases import load_phrases, native_letters
 
 SPACE = " \\t\u00a0\u202f\u3000"
 CLOSERS = SPACE + r")\]」』】》〉»\"'}>"
 OPENERS = SPACE + r"(\[「『【《〈«\"'{<"
 _PAIRS = ("()", "[]", "「」", "『』", "【】", "《》", "〈〉", "«»", '""', "''")
+
+# Matched where they stand in the whole text: a copy of the rest for each letter is quadratic.
+_OPENING = re.compile(f"[{OPENERS}]*")
+_ALONE = re.compile(rf"[{CLOSERS}.。]*(?:\n|$)")
+_CLOSED = re.compile(r"[.):](?=\s|[^\x00-\x7f]|$)|\)")
+_REMARKED = re.compile(rf"[{CLOSERS}]*\(")
 
 # With a full stop these Arabic letters are titles (doctor, professor) and label no option.
 _TITLES = "أد"
@@ -84,25 +91,32 @@ def find_mentions(text: str, language: str, count: int) -> list[Mention]:
         count: How many choices there are.
     """
     native = native_letters(language)[:count]
-    patterns = _compile(count, native)
     mentions = []
-    for match in patterns.letter.finditer(text):
+    # Where the first word of the line at hand may begin: nothing but brackets and quotes before it.
+    line_end, opened = -1, 0
+    for match in _compile(count, native).letter.finditer(text):
         start, end = match.span()
-        if not _is_word(text, start, end, patterns):
+        if start > line_end:
+            line = text.rfind("\n", max(line_end, 0), start) + 1
+            found = text.find("\n", start)
+            line_end = len(text) if found < 0 else found
+            opened = _OPENING.match(text, line, line_end).end()  # type: ignore[union-attr]
+        before, after = text[max(0, start - 20) : start], text[end : end + 40]
+        if not _is_word(before, match[0], after, count, native):
             is_native = match[0] in native
             place = native.index(match[0]) if is_native else ord(match[0].upper()) - ord("A")
-            mentions.append(_describe(text, start, end, chr(65 + place), is_native))
+            letter = chr(65 + place)
+            mentions.append(_describe(text, start, letter, is_native, start <= opened))
     return mentions
 
 
-def _describe(text: str, start: int, end: int, letter: str, is_native: bool) -> Mention:
-    line = text[text.rfind("\n", 0, start) + 1 : start]
-    line_start = re.fullmatch(f"[{OPENERS}]*", line) is not None
+def _describe(text: str, start: int, letter: str, is_native: bool, line_start: bool) -> Mention:
+    end = start + 1
     bracketed = start > 0 and text[start - 1 : start] + text[end : end + 1] in _PAIRS
-    alone = line_start and re.match(rf"[{CLOSERS}.。]*(?:\n|$)", text[end:]) is not None
-    closed = re.match(r"[.):](?=\s|[^\x00-\x7f]|$)|\)", text[end:]) is not None
+    alone = line_start and _ALONE.match(text, end) is not None
+    closed = _CLOSED.match(text, end) is not None
     # "D (the others …)" on its line: a choice with a remark on it.
-    remarked = line_start and re.match(rf"[{CLOSERS}]*\(", text[end:]) is not None
+    remarked = line_start and _REMARKED.match(text, end) is not None
     # A lower-case or native letter is a choice by its form alone only as an option's label.
     firm = text[start] == letter or alone or (bracketed and (line_start or is_native))
     firm = firm or (line_start and text[end : end + 1] == ")")
@@ -117,16 +131,17 @@ def _describe(text: str, start: int, end: int, letter: str, is_native: bool) -> 
     )
 
 
-def _is_word(text: str, start: int, end: int, patterns: _Patterns) -> bool:
-    """Whether the letter is a name or an article where it stands."""
-    before, after = text[max(0, start - 20) : start], text[end : end + 40]
+@lru_cache(maxsize=4096)
+def _is_word(before: str, letter: str, after: str, count: int, native: tuple[str, ...]) -> bool:
+    """Whether the letter is a name or an article between these words."""
+    patterns = _compile(count, native)
     if patterns.name_before.search(before) or patterns.name_after.match(after):
         return True
-    if text[start] == "A" and patterns.noun_before.search(before):
+    if letter == "A" and patterns.noun_before.search(before):
         return False
-    if text[start] in "aA":
+    if letter in "aA":
         return patterns.article.match(after) is not None
-    if text[start].islower():
+    if letter.islower():
         return re.match(rf"\s*[{LATIN}]", after) is not None
     # The initial of a name: a capitalised word before it and another after it.
     surname = re.match(r"\.\s[A-ZÀ-Ý][a-zß-ÿ]", after)

@@ -1,13 +1,11 @@
 """Load the phrases of the ten languages and compile them into patterns.
 
-Knows the files of `catalog/literals` and how scripts mark word boundaries. Does not know what the
-patterns are used for: that is the business of `mention`, `standing` and `sections`.
+Knows the files of `catalog/literals`. Does not know what the patterns are used for: that is the
+business of `mention`, `standing` and `sections`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -15,7 +13,12 @@ from importlib import resources
 import yaml
 
 from tenbin.errors import TaskError
-from tenbin.metrics.extraction.clean import fold
+from tenbin.metrics.extraction.alternation import (
+    WITHIN_CLAUSE,
+    WITHIN_SENTENCE,
+    alternation,
+    repeatable,
+)
 
 LANGUAGES = ("ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh")
 
@@ -43,21 +46,6 @@ KEYS = (
     "letters",
 )
 """What every language file must give; `en.yaml` says what each is for."""
-
-SENTENCE_END = r".!?。！？؟\n"
-
-LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ"
-"""What words of the Latin script are made of, for use in a character class."""
-
-_ARABIC = "\u0621-\u064a"
-_WORD = LATIN + _ARABIC
-# A few words, naming no other choice on the way: of one sentence, or of one clause.
-# Only a capital that stands alone names one: the e of "the" and the article "a" do not.
-_OTHER_CHOICE = rf"(?<![{LATIN}])(?-i:[A-H])(?![{LATIN}])"
-_WITHIN_SENTENCE = rf"(?:(?!{_OTHER_CHOICE})[^{SENTENCE_END}]){{0,60}}?"
-_WITHIN_CLAUSE = rf"(?:(?!{_OTHER_CHOICE})[^{SENTENCE_END},;、،؛]){{0,60}}?"
-# Arabic is written with and without hamza and with either final letter.
-_ARABIC_VARIANTS = {**dict.fromkeys("اأإآ", "[اأإآ]"), "ة": "[ةه]", "ى": "[ىي]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +117,11 @@ def load_phrases() -> Phrases:
     literals = [load_literals(language) for language in LANGUAGES]
     return Phrases(
         **{
-            key: _alternation(
+            key: alternation(
                 (phrase for language in literals for phrase in language[key]),
                 # "The answer, I think, is B" crosses commas; "B is right, the others are wrong"
                 # must not be read as "B is … wrong".
-                _WITHIN_SENTENCE if key == "announcements" else _WITHIN_CLAUSE,
+                WITHIN_SENTENCE if key == "announcements" else WITHIN_CLAUSE,
             )
             for key in KEYS
             if key != "letters"
@@ -142,37 +130,13 @@ def load_phrases() -> Phrases:
 
 
 @lru_cache
+def repeatable_fillers(between: str) -> str:
+    """Fillers for a row of them, with what may stand between two as a character class."""
+    literals = (load_literals(language) for language in LANGUAGES)
+    return repeatable((phrase for one in literals for phrase in one["fillers"]), between)
+
+
+@lru_cache
 def native_letters(language: str) -> tuple[str, ...]:
     """The letters that stand for A, B, C, D in the language's own script, often none."""
     return load_literals(language)["letters"] if language in LANGUAGES else ()
-
-
-def _alternation(phrases: Iterable[str], wildcard: str) -> str:
-    # Longest first, so that a phrase is not cut short by another that begins it.
-    ordered = sorted(set(map(fold, phrases)), key=lambda phrase: (-len(phrase), phrase))
-    return "(?:" + "|".join(_phrase_pattern(phrase, wildcard) for phrase in ordered) + ")"
-
-
-def _phrase_pattern(phrase: str, wildcard: str) -> str:
-    return wildcard.join(_part_pattern(part.strip()) for part in phrase.split("…"))
-
-
-def _part_pattern(part: str) -> str:
-    pattern = "".join(_character_pattern(part, index) for index in range(len(part)))
-    if re.match(f"[{LATIN}]", part):
-        pattern = f"(?<![{LATIN}-])" + pattern
-    if re.match(f"[{_ARABIC}]", part):
-        # One-letter particles (and, so, with, for) are written together with the next word.
-        pattern = f"(?:(?<![{_ARABIC}])|(?<![{_ARABIC}][{_ARABIC}])(?<=[وفبل]))" + pattern
-    if re.match(f"[{_WORD}]", part[-1]):
-        pattern += f"(?![{_WORD}])"
-    return pattern
-
-
-def _character_pattern(part: str, index: int) -> str:
-    character = part[index]
-    if character != " ":
-        return _ARABIC_VARIANTS.get(character, re.escape(character))
-    # Thai, Japanese, Chinese and Korean writers put spaces in or leave them out.
-    spaced = re.fullmatch(f"[{_WORD}',.]{{2}}", part[index - 1] + part[index + 1])
-    return r"\s+" if spaced else r"\s*"

@@ -9,19 +9,24 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tenbin.metrics.extraction.phrases import SENTENCE_END, load_phrases
+from tenbin.metrics.extraction.alternation import SENTENCE_END
+from tenbin.metrics.extraction.phrases import load_phrases
 
 
 @lru_cache
 def _next_question() -> re.Pattern[str]:
-    opening = rf"^[ \t]*{load_phrases().questions}[ \t]*\d*[ \t]*:"
+    # Two rows of spaces with nothing between would be tried in every division.
+    opening = rf"^[ \t]*{load_phrases().questions}[ \t]*(?:\d+[ \t]*)?:"
     return re.compile(opening, re.IGNORECASE | re.MULTILINE)
 
 
 @lru_cache
 def _retraction() -> re.Pattern[str]:
     # A retraction opens a clause: "B. 不对, …" takes B back, "B不对, …" only calls it wrong.
-    boundary = rf"(?:^|[{SENTENCE_END},;:、،؛…–—-])\s*"
+    # In a row of line ends the last one is the boundary: from each of them to the next word would
+    # be quadratic.
+    marks = SENTENCE_END.removesuffix(r"\n") + ",;:、،؛…–—-"
+    boundary = rf"(?:^\s*|[{marks}]\s*|\n[^\S\n]*)"
     return re.compile(boundary + load_phrases().retractions, re.IGNORECASE)
 
 

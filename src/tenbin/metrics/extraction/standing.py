@@ -10,13 +10,17 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from itertools import pairwise
 
+from tenbin.metrics.extraction.alternation import SENTENCE_END
 from tenbin.metrics.extraction.clean import BOXED
 from tenbin.metrics.extraction.mention import CLOSERS, OPENERS, SPACE, Mention
-from tenbin.metrics.extraction.phrases import SENTENCE_END, load_phrases
+from tenbin.metrics.extraction.phrases import load_phrases, repeatable_fillers
 
 _CLAUSE_END = SENTENCE_END + r",;،؛、"
 _WINDOW = 200
+_MOST_SPACES = 128
+_SPACES = re.compile(rf"[{SPACE}]{{{_MOST_SPACES},}}")
 
 
 class Standing(IntEnum):
@@ -52,11 +56,12 @@ class _Patterns:
 @lru_cache
 def _compile() -> _Patterns:
     phrases = load_phrases()
-    gap = rf"(?:{phrases.fillers}|[{OPENERS}\n:,、=→–—-]|\.\.\.|…)*"
-    near = rf"(?:{phrases.fillers}|[{OPENERS}])*"
+    between = rf"{OPENERS}\n:,、=→–—-"
+    gap = rf"(?:{repeatable_fillers(between)}|[{between}]|\.\.\.|…)*"
+    near = rf"(?:{repeatable_fillers(OPENERS)}|[{OPENERS}])*"
     heading = rf"{phrases.headings}\s*(?:[:=→–—\-\n)\]」』】\"'])"
-    quoted = r"(?:\([^()\n]{0,80}\)|「[^」\n]{0,80}」|\"[^\"\n]{0,80}\")?"
-    after = rf"[{CLOSERS}]*{quoted}[{SPACE}]*(?:{phrases.fillers}[{SPACE}]*)?"
+    quoted = r"(?:\([^()\n]{0,80}\)|「[^」\n]{0,80}」|\"[^\"\n]{0,80}\")"
+    after = rf"[{CLOSERS}]*(?:{quoted}[{SPACE}]*)?(?:{phrases.fillers}[{SPACE}]*)?"
     option_text = rf"(?:[.:)]\s*[^{SENTENCE_END}A-H]{{0,80}}?)?"
     mark = rf"[{CLOSERS}]*(?:[.:–—-]|=>|→)[{SPACE}]*"
     mark_end = r"\s*(?:$|[.,。、;!:\n–—(-])"
@@ -77,7 +82,7 @@ def _compile() -> _Patterns:
         confirmed=pattern(rf"{after}{option_text}{phrases.confirmations}"),
         approved=pattern(rf"{after}{phrases.approvals}|{mark}{phrases.right_marks}{mark_end}"),
         discussed=pattern(rf"{after}{phrases.discussions}"),
-        joined=pattern(rf"[{CLOSERS}]*{quoted}(?:{lists}){near}"),
+        joined=pattern(rf"[{CLOSERS}]*{quoted}?(?:{lists}){near}"),
         asked=pattern(rf"[{CLOSERS}]*[^{_CLAUSE_END}]{{0,4}}[?？؟]"),
     )
 
@@ -90,17 +95,22 @@ def weigh(text: str, mention: Mention, previous_end: int) -> Standing:
         mention: A letter or a list in it.
         previous_end: Where the mention before it ends; a supposition reaches no further.
     """
-    patterns = _compile()
     window_start = max(0, mention.start - _WINDOW)
     before = text[window_start : mention.start]
     after = text[mention.end : mention.end + _WINDOW]
+    return _weigh_window(before, after, max(0, previous_end - window_start))
+
+
+# Models that repeat themselves write the same words around hundreds of letters.
+@lru_cache(maxsize=4096)
+def _weigh_window(before: str, after: str, previous_end: int) -> Standing:
+    patterns = _compile()
     if after.startswith(")") and not before.endswith("("):
         # "B) Not all …": the bracket ends a label, and what follows is the option's own text.
         after = ":" + after[1:]
     announced = _find_announcement(before)
     lead = before[: announced.start()] if announced else before
-    own = lead[max(0, previous_end - window_start) :]
-    clause = re.split(f"[{_CLAUSE_END}]", own)[-1]
+    clause = re.split(f"[{_CLAUSE_END}]", lead[previous_end:])[-1]
     if patterns.denied_after.match(after) or patterns.asked.match(after):
         return Standing.DENIED
     if patterns.denied_before.search(before) or patterns.supposed.search(clause):
@@ -120,6 +130,7 @@ def is_announced(text: str, mention: Mention) -> bool:
     return _find_announcement(before) is not None
 
 
+@lru_cache(maxsize=4096)
 def _find_announcement(before: str) -> re.Match[str] | None:
     # "Let's look at each option:" ends like a heading and announces a review, not an answer.
     patterns = _compile()
@@ -128,33 +139,82 @@ def _find_announcement(before: str) -> re.Match[str] | None:
 
 def join_lists(text: str, mentions: list[Mention]) -> list[Mention]:
     """Join letters that are listed together (A, B and C) into one mention."""
+    joints = [_joint(text[one.end : other.start]) for one, other in pairwise(mentions)]
+    ends = _list_ends(mentions, joints)
     joined: list[Mention] = []
+    run: list[Mention] = []
     for place, mention in enumerate(mentions):
-        previous = joined[-1] if joined else None
-        if previous and _are_listed(text, previous, mentions[place:]):
-            letters = previous.letters + mention.letters
-            joined[-1] = Mention(letters, previous.start, mention.end)
+        if run and _are_listed(text, run, joints[place - 1], ends[place]):
+            run.append(mention)
         else:
-            joined.append(mention)
-    return joined
+            joined += _as_one(run)
+            run = [mention]
+    return joined + _as_one(run)
 
 
-def _are_listed(text: str, first: Mention, rest: list[Mention]) -> bool:
+def _as_one(run: list[Mention]) -> list[Mention]:
+    if len(run) < 2:
+        return run
+    letters = tuple(letter for mention in run for letter in mention.letters)
+    return [Mention(letters, run[0].start, run[-1].end)]
+
+
+class _Joint(IntEnum):
+    """What stands between two letters."""
+
+    NONE = 0
+    """Something else than the words of a list."""
+    COMMA = 1
+    """A comma alone."""
+    FIRM = 2
+    """A word or a sign that only lists have."""
+    ANNOUNCING = 3
+    """The words of a list, which announce an answer too."""
+
+
+@lru_cache(maxsize=4096)
+def _joint(between: str) -> _Joint:
     patterns = _compile()
-    joint = patterns.joined.fullmatch(text, first.end, rest[0].start)
-    if joint is None or patterns.announced.search(joint[0]):
+    # Hundreds of spaces mean what a hundred mean, but are tried in every division.
+    joint = patterns.joined.fullmatch(_SPACES.sub(lambda found: found[0][:_MOST_SPACES], between))
+    if joint is None:
+        return _Joint.NONE
+    if patterns.announced.search(between):
+        return _Joint.ANNOUNCING
+    return _Joint.FIRM if joint["comma"] is None else _Joint.COMMA
+
+
+def _list_ends(mentions: list[Mention], joints: list[_Joint]) -> list[int]:
+    """Where the list ends that each mention would be a part of."""
+    ends = [mention.end for mention in mentions]
+    for place in range(len(joints) - 1, -1, -1):
+        if joints[place] is not _Joint.NONE:
+            ends[place] = ends[place + 1]
+    return ends
+
+
+def _are_listed(text: str, run: list[Mention], joint: _Joint, end: int) -> bool:
+    """Whether the next letter goes on with a list.
+
+    Args:
+        text: A simplified answer.
+        run: The letters before it, one or a list of several.
+        joint: What stands between them and it.
+        end: Where the list ends that it would be a part of.
+    """
+    if joint in (_Joint.NONE, _Joint.ANNOUNCING):
         return False
-    if joint["comma"] is None or len(first.letters) > 1:
+    if joint is _Joint.FIRM or len(run) > 1:
         return True
     # "The answer is A, B and C are wrong": a comma alone does not tie an answer to what is said
     # of the others, so look at the words after the last of them.
-    end = rest[0].end
-    for mention in rest[1:]:
-        if not patterns.joined.fullmatch(text, end, mention.start):
-            break
-        end = mention.end
-    before = text[max(0, first.start - _WINDOW) : first.start]
-    after = text[end : end + _WINDOW]
+    start = run[0].start
+    return _are_tied(text[max(0, start - _WINDOW) : start], text[end : end + _WINDOW])
+
+
+@lru_cache(maxsize=4096)
+def _are_tied(before: str, after: str) -> bool:
+    patterns = _compile()
     predicates = (patterns.denied_after, patterns.confirmed, patterns.approved, patterns.discussed)
-    settled = is_announced(text, first) or patterns.denied_before.search(before)
+    settled = _find_announcement(before) is not None or patterns.denied_before.search(before)
     return not (settled and any(predicate.match(after) for predicate in predicates))
