@@ -196,6 +196,7 @@ def write_many_rows(folder: Path, data_dir: str, count: int) -> None:
 
 def one_size(name: str, documents: int, folder: str) -> None:
     """One run, within a process of its own; prints times and memory."""
+    from tenbin import concluding
     from tenbin import run as pipeline
     from tenbin.journal.store import Journal
 
@@ -215,8 +216,9 @@ def one_size(name: str, documents: int, folder: str) -> None:
 
     clocked(pipeline, "_plan", "prompts and plan")
     clocked(Journal, "write", "journal")
-    for part in ("judge_all", "summarise_cells", "write_run"):
-        clocked(pipeline, part, "judge and record")
+    clocked(pipeline, "judge_all", "judge and record")
+    for part in ("summarise_cells", "write_run"):
+        clocked(concluding, part, "judge and record")
     with tempfile.TemporaryDirectory() as output:
         given: dict[str, Any] = {
             "model": "scripted",

@@ -48,9 +48,22 @@ Noted = Callable[[Portion], None]
 
 
 def ask(
-    queue: Queue, backend: Backend, answers: Answers, listener: Listener, noted: Noted | None = None
+    queue: Queue,
+    backend: Backend,
+    answers: Answers,
+    listener: Listener,
+    noted: Noted | None = None,
+    spent: Spent | None = None,
 ) -> Spent:
     """Answer every request of the queue exactly once.
+
+    Args:
+        queue: What is asked.
+        backend: Whom.
+        answers: Where answers are kept.
+        listener: Told how it goes.
+        noted: Told every answer.
+        spent: Counted up as answers come; a new one where none is given.
 
     Returns:
         What the answers took.
@@ -58,17 +71,13 @@ def ask(
     Raises:
         BackendError: When the backend leaves a request out, doubles one or invents one.
     """
-    spent = Spent()
+    spent = spent if spent is not None else Spent()
     for keys in queue.all_keys():
         known = answers.known(keys)
         queue.settle(list(known))
         spent.from_journal += len(known)
         if known and noted is not None:
             noted(list(known.items()))
-    if answers.damaged:
-        listener.message(
-            f"{answers.damaged:,} answers in {answers.place} are damaged: they are asked again"
-        )
     if spent.from_journal:
         listener.message(
             f"{spent.from_journal:,} of {len(queue):,} answers are in the journal already; "

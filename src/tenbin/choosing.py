@@ -8,7 +8,9 @@ scored. Both load the model once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import Any
 
 from tenbin.analysis.command import run_command
@@ -19,7 +21,9 @@ from tenbin.backends.base import Backend
 from tenbin.backends.registry import open_backend
 from tenbin.config import CROSSFIT, RunConfig
 from tenbin.errors import ConfigError
-from tenbin.preparation import CellSetup, choose_cells, load_data, selecting_cells
+from tenbin.naming import suited_cells
+from tenbin.placing import check_place, taken_place
+from tenbin.preparation import CellSetup, Data, choose_cells, load_data, selecting_cells
 from tenbin.records import Outcome
 from tenbin.run import Finished, backend_settings, execute, execute_cells
 from tenbin.statistics.selection import best_of
@@ -70,11 +74,12 @@ def full_report(
 
 def check_auto(
     config: RunConfig, listener: Listener
-) -> tuple[RunConfig, list[CellSetup], list[CellSetup]]:
+) -> tuple[RunConfig, list[CellSetup], list[CellSetup], Data]:
     """What `--template auto` chooses among; every fault of it, before a model loads.
 
     Returns:
-        The config that runs all templates, its cells, and the same cells on documents held out.
+        The config that runs all templates, its cells, the same cells on documents held out, and
+        the rows of all of them.
     """
     if config.select_on == CROSSFIT:
         raise ConfigError(
@@ -85,18 +90,28 @@ def check_auto(
     swept = replace(config, select_on=selection, template=None, templates=(ALL,))
     setups = choose_cells(swept)
     selecting = selecting_cells(swept, setups)
-    load_data(swept, [*setups, *selecting], listener.transfer)
-    return swept, setups, selecting
+    data = load_data(swept, [*setups, *selecting], listener.transfer)
+    return swept, setups, selecting, data
 
 
 def execute_auto(
     config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
 ) -> Finished:
     """Choose a template for every task on documents held out, then score with it."""
-    swept, setups, selecting = check_auto(config, listener)
+    swept, setups, selecting, data = check_auto(config, listener)
     asked = replace(swept, template=config.template, templates=config.templates)
-    opened = backend or open_backend(backend_settings(config, listener.message))
-    try:
+    with ExitStack() as held:
+        folder = None
+        if write:
+            stamp = datetime.now(timezone.utc)
+            folder = held.enter_context(taken_place(config, stamp, listener))
+        opened = backend
+        if opened is None:
+            opened = open_backend(backend_settings(config, listener.message))
+            held.callback(opened.close)
+        if folder is not None:
+            suited, _ = suited_cells(setups, opened)
+            check_place(folder, asked, suited, data, opened.fingerprint)
         listener.message(
             f"choosing among {len(selecting)} templates on {asked.select_on}: {_names(selecting)}"
         )
@@ -111,12 +126,10 @@ def execute_auto(
             listener,
             opened,
             write,
+            folder,
             also={"template_choice": {"select_on": asked.select_on, "tasks": choice}},
-            spent=tried.document["usage"],
+            spent_before=tried.document["usage"],
         )
-    finally:
-        if backend is None:
-            opened.close()
 
 
 class RunOutcomes(Mapping[tuple[str, str], Sequence[Outcome]]):

@@ -45,6 +45,11 @@ class CellSetup:
     selects: bool = False
     """Whether its documents choose a template, apart from those that score it."""
 
+    @property
+    def weighs_unconditionally(self) -> bool:
+        """Whether a metric asks for the choices without their prompt too."""
+        return any(find_metric(use.metric).needs_unconditional for use in self.task.metrics)
+
 
 @dataclass(slots=True)
 class Data:

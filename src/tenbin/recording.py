@@ -6,6 +6,7 @@ Takes what the stages gave and computes nothing new but hashes and counts.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -15,7 +16,7 @@ from tenbin.metrics.judge import metric_names
 from tenbin.naming import choices_by, naming_notices
 from tenbin.planning.plan import Plan
 from tenbin.planning.requests import content_key
-from tenbin.preparation import CellSetup, Data
+from tenbin.preparation import CellSetup, Data, count_prompts
 from tenbin.records import Cell, ScoreRow, Task, Template
 from tenbin.results.document import (
     SCHEMA_VERSION,
@@ -73,9 +74,48 @@ def record(
     }
 
 
+def prospect(
+    config: RunConfig, setups: Sequence[CellSetup], data: Data, fingerprint: str | None
+) -> dict[str, Any]:
+    """What result.json will say of what a run is, before anything is asked.
+
+    A fingerprint of None stands for a model that is not known yet.
+    """
+    document = {
+        "config": recorded_config(config),
+        "profile": config.way.name,
+        "fingerprint": fingerprint,
+        "configs": {setup.cell.id: _cell_config(setup) for setup in setups},
+        "data": {setup.cell.id: data_entries(data.files(setup)) for setup in setups},
+        "prompts": {
+            setup.cell.id: {"template_hash": template_hash(_template(setup))} for setup in setups
+        },
+        "n-samples": {setup.cell.id: {"effective": count_prompts(setup, data)} for setup in setups},
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(document, ensure_ascii=False))
+    return plain
+
+
+def part_entries(entries: Mapping[str, Any], asked: Mapping[str, int]) -> dict[str, Any]:
+    """What is recorded of a run that was stopped: how much of it there is comes first.
+
+    Args:
+        entries: The same as of a run that is over, for the documents that were answered.
+        asked: Documents of every id that were to be asked.
+    """
+    counts = {id: {**n, "asked": asked[id]} for id, n in entries["n-samples"].items()}
+    answered = sum(n["effective"] for n in counts.values())
+    notice = (
+        f"partial: the run was stopped; scores rest on {answered:,} of {sum(asked.values()):,} "
+        "documents, which are no random choice among them: the same command goes on from here"
+    )
+    return {**entries, "n-samples": counts, "warnings": [notice, *entries["warnings"]]}
+
+
 def recorded_config(config: RunConfig) -> dict[str, Any]:
     """The settings that say what a run is; where it was worked out is no part of that."""
-    return {name: value for name, value in config.as_dict().items() if name not in SCALE}
+    left_out = (*SCALE, "overwrite")
+    return {name: value for name, value in config.as_dict().items() if name not in left_out}
 
 
 def _cell_entries(
@@ -133,7 +173,7 @@ def percent_metrics(setups: Sequence[CellSetup]) -> frozenset[str]:
 
 def _cell_config(setup: CellSetup) -> dict[str, Any]:
     task, cell = setup.task, setup.cell
-    template = task.templates[cell.template]
+    template = _template(setup)
     return {
         "task": task.name,
         "version": task.version,
@@ -168,6 +208,10 @@ def _cell_config(setup: CellSetup) -> dict[str, Any]:
     }
 
 
+def _template(setup: CellSetup) -> Template:
+    return setup.task.templates[setup.cell.template]
+
+
 def _generation_config(task: Task) -> dict[str, Any]:
     """How answers are generated; nulls where none are, or where settings have no meaning."""
     writes, sampling = task.kind == "generate", task.sampling
@@ -185,7 +229,7 @@ def _generation_config(task: Task) -> dict[str, Any]:
 def _prompt_entries(setup: CellSetup, plan: Plan, tally: Tally) -> dict[str, Any]:
     """Hashes that tell whether two runs asked the same, and what the window did to prompts."""
     return {
-        "template_hash": template_hash(setup.task.templates[setup.cell.template]),
+        "template_hash": template_hash(_template(setup)),
         "prompts_hash": prompts_hash(plan.keys_by_document(setup.cell)),
         "documents_with_dropped_examples": tally.shortened,
         "dropped_examples": tally.dropped_examples,
@@ -249,5 +293,5 @@ def run_file(config: RunConfig) -> dict[str, Any]:
         name: value
         for name, value in config.as_dict().items()
         if value is not None and value is not False and value != [] and value != {}
-        if name != "output_path"
+        if name not in ("output_path", "overwrite")
     }

@@ -113,7 +113,7 @@ class Watch:
                     self._sums[cell][outcome.metric].add(outcome.value)
 
     def write(self, state: str) -> None:
-        """Say how far the run is: `loading`, `asking`, `writing` or `stopped`."""
+        """Say how far the run is: `loading`, `asking`, `judging`, `writing` or `stopped`."""
         if self._fresh:
             self._judge_fresh()
         write_progress(
@@ -142,4 +142,5 @@ class Watch:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.write("stopped" if kind else "writing")
+        if kind:
+            self.write("stopped")

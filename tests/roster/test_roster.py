@@ -71,9 +71,17 @@ def test_a_failed_model_stops_no_other_and_is_told(
     assert "5 of 38 answers are in the journal already" in shown.err
 
 
-def test_another_setting_is_another_run(file: Path) -> None:
+def test_another_setting_is_another_run(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", "--config", str(file)])
-    main(["run", "--config", str(file), "--limit", "3"])
+    before = _written(file)
+    capsys.readouterr()
+    assert main(["run", "--config", str(file), "--limit", "3"]) == 1
+    said = capsys.readouterr().err
+    assert "first: --output_path" in said and "documents: 18 → 3 (jnli-1.3-0.2)" in said
+    assert "--overwrite" in said and "asking" not in said
+    assert _written(file) == before
+
+    main(["run", "--config", str(file), "--limit", "3", "--overwrite"])
     assert _written(file)["first"]["n-samples"]["jnli-1.3-0.2"]["effective"] == 3
 
 

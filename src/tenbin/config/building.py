@@ -58,6 +58,7 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "include_path": kinds.names,
     "profile": kinds.text,
     "output_path": kinds.path,
+    "overwrite": kinds.flag,
     "cache_dir": kinds.path,
     "no_cache": kinds.flag,
     "workers": kinds.positive,

@@ -74,6 +74,8 @@ class RunConfig:
     include_path: tuple[str, ...] = ()
     profile: str | None = None
     output_path: str | None = None
+    overwrite: bool = False
+    """Whether a result of other settings at `output_path` may be replaced."""
     cache_dir: str | None = None
     no_cache: bool = False
     workers: int | None = None

@@ -12,7 +12,7 @@ from typing import Any
 
 from tenbin.records import DataFile, ScoreRow
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _LIBRARIES = (
     "torch",
     "transformers",

@@ -5,7 +5,7 @@ Knows prompts, answers and outcomes; knows no file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenbin.records import Failure, Outcome, Picked, Prompt, Response, Rolled, Scores, Text
@@ -17,6 +17,7 @@ def sample_row(
     bare: Response | None,
     outcomes: Sequence[Outcome],
     further: Sequence[Response] = (),
+    aggregations: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """One document, ready for a table.
 
@@ -26,6 +27,7 @@ def sample_row(
         bare: The answer without the prompt, where one was asked for.
         outcomes: What the metrics say.
         further: The second and later answers that were drawn.
+        aggregations: How each metric makes one number of the values of documents.
     """
     drawn = (response, *further)
     failure = next((r for r in (*drawn, bare) if isinstance(r, Failure)), None)
@@ -39,7 +41,7 @@ def sample_row(
         **_written(prompt, drawn),
         "truncated_tokens": getattr(response, "truncated", 0),
         **_asked(prompt),
-        "outcomes": [_outcome(one) for one in outcomes],
+        "outcomes": [_outcome(one, aggregations or {}) for one in outcomes],
         "failure_kind": failure.kind if failure else None,
         "failure_message": failure.message if failure else None,
     }
@@ -106,12 +108,13 @@ def _asked(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def _outcome(outcome: Outcome, aggregations: Mapping[str, str]) -> dict[str, Any]:
     return {
         "metric": outcome.metric,
         "value": outcome.value,
         "answer": outcome.answer,
         "predicted": outcome.predicted,
+        "aggregation": aggregations.get(outcome.metric),
         "weight": outcome.weight,
         "values": list(outcome.values) or None,
         "answers": list(outcome.answers) or None,

@@ -1,85 +1,132 @@
 """Every document of a run as a row of a Parquet file that pandas, polars and duckdb open.
 
-Knows the table's columns and the file; `rows` says what goes into them.
+Knows the file; `columns` says what it has, `rows` what goes into them.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tenbin.errors import ResultError
+from tenbin.results.columns import samples_schema
 
 # Rows a group of the file: small enough to be made and read on demand, large enough to compress.
 _ROWS_A_GROUP = 1_000
 
 
-def _schema() -> Any:
-    import pyarrow as pa
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What identifies a samples file."""
 
-    text, whole, real = pa.string(), pa.int64(), pa.float64()
-    thought = [("thinking", text), ("thinking_tokens", whole), ("thinking_end", text)]
-    drawn = pa.struct([("text", text), ("finish", text), ("tokens", whole), *thought])
-    outcome = pa.struct(
-        [
-            ("metric", text),
-            ("value", real),
-            ("answer", text),
-            ("predicted", whole),
-            ("weight", real),
-            ("values", pa.list_(real)),
-            ("answers", pa.list_(text)),
-        ]
-    )
-    columns: list[tuple[str, Any]] = [
-        *((name, text) for name in ("id", "task", "version", "template", "language")),
-        ("shots", whole),
-        ("seed", whole),
-        ("document", text),
-        ("row", whole),
-        *((name, text) for name in ("item", "group", "prompt")),
-        ("continuations", pa.list_(text)),
-        ("choices", pa.list_(text)),
-        ("num_choices", whole),
-        ("logprobs", pa.list_(real)),
-        ("token_counts", pa.list_(whole)),
-        ("greedy", pa.list_(pa.bool_())),
-        ("unconditional_logprobs", pa.list_(real)),
-        ("picked_by", text),
-        ("labels", pa.list_(text)),
-        ("label_logprobs", pa.list_(real)),
-        ("added", text),
-        ("generated", text),
-        ("finish", text),
-        ("generated_tokens", whole),
-        *thought,
-        ("samples", pa.list_(drawn)),
-        ("truncated_tokens", whole),
-        ("stop", pa.list_(text)),
-        ("max_gen_toks", whole),
-        ("gold", whole),
-        ("target", text),
-        ("references", pa.list_(text)),
-        ("examples", pa.list_(text)),
-        ("dropped_examples", whole),
-        ("parts", pa.list_(whole)),
-        ("outcomes", pa.list_(outcome)),
-        ("failure_kind", text),
-        ("failure_message", text),
-    ]
-    return pa.schema(columns)
+    sha256: str
+    bytes: int
+    rows: int
 
 
-def write_samples(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows in groups, so that memory does not grow with their number."""
+class _Sink:
+    """A file that is hashed as it is written."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self.closed = True
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+
+def write_samples(
+    path: Path, rows: Iterable[Mapping[str, Any]], facts: Mapping[str, str] | None = None
+) -> Written:
+    """Write rows in groups, so that memory does not grow with their number.
+
+    Args:
+        path: The file.
+        rows: The documents.
+        facts: Kept in the file beside the rows: which run it belongs to.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema()
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for group in _grouped(rows):
-            writer.write_table(pa.Table.from_pylist(group, schema=schema))
+    schema, count = samples_schema(), 0
+    if facts:
+        schema = schema.with_metadata(dict(facts))
+    with path.open("wb") as file:
+        sink = _Sink(file)
+        with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+            for group in _grouped(rows):
+                count += len(group)
+                writer.write_table(pa.Table.from_pylist(group, schema=schema))
+        return Written(sink.digest.hexdigest(), file.tell(), count)
+
+
+def samples_digest(path: Path) -> str:
+    """The sha256 of a samples file; worked out once for a file that stays the same.
+
+    Raises:
+        ResultError: The file is missing or cannot be read.
+    """
+    try:
+        found = path.stat()
+        return _digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, size: int, changed: int, inode: int) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def samples_facts(path: Path) -> dict[str, str]:
+    """What a samples file says of itself beside its rows; nothing where it says nothing.
+
+    Raises:
+        ResultError: The file is missing or damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        told = pq.read_metadata(path).metadata or {}
+        return {key.decode(): value.decode() for key, value in told.items()}
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> ResultError:
+    if isinstance(error, FileNotFoundError):
+        return ResultError(f"{path}: the samples are missing", "run the same command again")
+    return ResultError(f"{path}: the samples cannot be read: {error}", "run the same command again")
 
 
 def _grouped(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
@@ -107,4 +154,4 @@ def read_samples(path: Path, columns: Sequence[str] | None = None) -> Iterator[d
             for batch in file.iter_batches(batch_size=_ROWS_A_GROUP, columns=columns):
                 yield from batch.to_pylist()
     except (OSError, pa.ArrowException) as error:
-        raise ResultError(f"{path}: the samples cannot be read: {error}") from error
+        raise _unreadable(path, error) from error

@@ -17,9 +17,10 @@ from tenbin.backends.registry import check_arguments
 from tenbin.choosing import check_auto
 from tenbin.config import AUTO, RunConfig, build_config, check_values
 from tenbin.errors import ConfigError, ResultError, TenbinError
-from tenbin.preparation import choose_cells, load_data, selecting_cells
+from tenbin.placing import check_place
+from tenbin.preparation import CellSetup, Data, choose_cells, load_data, selecting_cells
 from tenbin.recording import recorded_config
-from tenbin.results.folder import read_run
+from tenbin.results.folder import RunFolder, read_run
 from tenbin.run import backend_settings
 from tenbin.version import __version__
 
@@ -39,6 +40,11 @@ class Entry:
     def result(self) -> Path:
         """Where its result goes."""
         return Path(str(self.config.output_path))
+
+    @property
+    def folder(self) -> RunFolder:
+        """The place of its run, which nobody has taken."""
+        return RunFolder(self.result.with_suffix(".run"), self.result)
 
 
 def read_entries(
@@ -109,14 +115,14 @@ def _located(error: TenbinError, place: str) -> TenbinError:
 
 
 def check_entries(entries: Sequence[Entry], listener: Listener) -> None:
-    """Find faults of tasks, templates, data and model arguments in any of the runs.
+    """Find faults of tasks, templates, data, model arguments and places in any of the runs.
 
     Tasks and rows are looked at once for all models that are asked the same.
 
     Raises:
         TenbinError: Naming the model.
     """
-    seen: set[str] = set()
+    seen: dict[str, tuple[list[CellSetup], Data]] = {}
     blank = RunConfig(tasks=())
     for entry in entries:
         config = entry.config
@@ -127,16 +133,22 @@ def check_entries(entries: Sequence[Entry], listener: Listener) -> None:
                 output_path=None,
                 **{name: getattr(blank, name) for name in _OF_THE_MODEL},
             )
-            if repr(asked) in seen:
-                continue
-            seen.add(repr(asked))
-            if config.template == AUTO:
-                check_auto(config, listener)
-                continue
-            setups = choose_cells(config)
-            load_data(config, [*setups, *selecting_cells(config, setups)], listener.transfer)
+            if repr(asked) not in seen:
+                seen[repr(asked)] = _prepared(config, listener)
+            # Which model it is, its own run finds out before it loads it.
+            check_place(entry.folder, config, *seen[repr(asked)], fingerprint=None)
         except TenbinError as error:
             raise _located(error, entry.name) from error
+
+
+def _prepared(config: RunConfig, listener: Listener) -> tuple[list[CellSetup], Data]:
+    """The cells of a run and their rows; where a template is chosen, all that can be."""
+    if config.template == AUTO:
+        _, setups, _, data = check_auto(config, listener)
+        return setups, data
+    setups = choose_cells(config)
+    setups += selecting_cells(config, setups)
+    return setups, load_data(config, setups, listener.transfer)
 
 
 def known_result(entry: Entry) -> Mapping[str, Any] | None:
@@ -145,12 +157,16 @@ def known_result(entry: Entry) -> Mapping[str, Any] | None:
     One with failures is run again: what was answered is in the journal.
     """
     try:
-        document = read_run(entry.result).document
+        stored = read_run(entry.result)
+        document = stored.document
+        same = (
+            document.get("tenbin_version") == __version__
+            and document.get("config") == recorded_config(entry.config)
+            and not document.get("failures")
+            and not document.get("partial")
+        )
+        if same:
+            stored.check_samples()
     except ResultError:
         return None
-    same = (
-        document.get("tenbin_version") == __version__
-        and document.get("config") == recorded_config(entry.config)
-        and not document.get("failures")
-    )
     return document if same else None

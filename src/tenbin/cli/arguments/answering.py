@@ -86,6 +86,11 @@ def add_output(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "(default: runs/)",
     )
     add_switch(
+        output,
+        "--overwrite",
+        "replace a result of other settings at --output_path (else it is refused)",
+    )
+    add_switch(
         output, "--no_cache", "neither read nor write the journal of answers that lets a run go on"
     )
     add_report_flag(output)
