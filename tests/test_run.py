@@ -14,7 +14,7 @@ import tenbin
 from tenbin.api import Silence
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
-from tenbin.errors import BackendError, ConfigError, DataError
+from tenbin.errors import BackendError, ConfigError, DataError, JournalError
 from tenbin.records import Failure
 from tenbin.run import execute
 
@@ -333,6 +333,6 @@ def test_task_files_of_one_format_read_each_their_own_rows(tmp_path: Path) -> No
 def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
     """Its journal cannot be opened: a file stands where the folder should be."""
     (tmp_path / "journal").write_text("")
-    with pytest.raises(ConfigError, match="journal"):
+    with pytest.raises(JournalError, match="journal"):
         evaluate(limit=1, cache_dir=str(tmp_path), output_path=str(tmp_path / "out"))
     assert not list((tmp_path / "out").iterdir())

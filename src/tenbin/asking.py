@@ -78,6 +78,10 @@ def ask(
         spent.from_journal += len(known)
         if known and noted is not None:
             noted(list(known.items()))
+    if answers.damaged:
+        listener.message(
+            f"{answers.damaged:,} answers in {answers.place} are damaged: they are asked again"
+        )
     if spent.from_journal:
         listener.message(
             f"{spent.from_journal:,} of {len(queue):,} answers are in the journal already; "

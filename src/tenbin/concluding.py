@@ -7,7 +7,7 @@ scored and written, and marked as partial. Knows no terminal and asks no model.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -16,6 +16,7 @@ from tenbin.asking import Listener
 from tenbin.backends.base import Backend
 from tenbin.config import RunConfig
 from tenbin.counting import Counted
+from tenbin.describing import engine_notices, engines_of, model_entries
 from tenbin.journal.answers import Answers
 from tenbin.judging import JudgedDocuments, judge_all
 from tenbin.metrics.judge import metric_names
@@ -90,17 +91,28 @@ class Going:
     started: float = field(default_factory=time.time)
 
 
-def conclude(going: Going, judged: JudgedDocuments, plan: Plan | None = None) -> Finished:
+def conclude(
+    going: Going,
+    judged: JudgedDocuments,
+    part: Plan | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Finished:
     """Score judged documents and record them.
 
     Args:
         going: The run.
         judged: The documents.
-        plan: What they belong to where that is only a part of what the run asks.
+        part: What they belong to where that is only a part of what the run asks.
+        tell: Told what is worth a line.
     """
-    setups, part = going.setups, plan
+    setups = going.setups
     scores, groups = summarise_cells(setups, judged), summarise_groups(setups, judged)
     description = dict(going.backend.describe())
+    engines = engines_of(going.answers.given_by(description))
+    notices = engine_notices(engines)
+    if tell is not None:
+        for notice in notices:
+            tell(notice)
     usage = usage_entry(going.spent, description.get("prices"))
     entries = record(
         going.config,
@@ -110,7 +122,7 @@ def conclude(going: Going, judged: JudgedDocuments, plan: Plan | None = None) ->
         going.data,
         part or going.plan,
         judged.tallies,
-        going.notices,
+        (*going.notices, *notices),
     )
     if part is not None:
         entries = part_entries(entries, {cell.id: len(s) for cell, s in going.plan.spans.items()})
@@ -119,26 +131,16 @@ def conclude(going: Going, judged: JudgedDocuments, plan: Plan | None = None) ->
         **entries,
         "run_id": run_id(prospect(going.config, setups, going.data, fingerprint)),
         "partial": part is not None,
-        **_of_the_model(description, fingerprint, going.spent),
+        **model_entries(engines, description),
+        "fingerprint": fingerprint,
+        "answers_from_journal": going.spent.from_journal,
+        **({"scale": description["scale"]} if "scale" in description else {}),
         "date": going.stamp.isoformat(timespec="seconds"),
         "usage": usage_of_both(going.spent_before, usage),
         "total_evaluation_time_seconds": round(time.time() - going.started, 3),
         **going.also,
     }
     return Finished(going.config, setups, scores, tuple(groups), judged, document, going.folder)
-
-
-def _of_the_model(description: Mapping[str, Any], fingerprint: str, spent: Spent) -> dict[str, Any]:
-    """What result.json says of the model; how the work was spread is no part of what it is."""
-    model = {name: value for name, value in description.items() if name != "scale"}
-    scale = description.get("scale")
-    return {
-        "model": model,
-        "engine": model.get("engine"),
-        "fingerprint": fingerprint,
-        "answers_from_journal": spent.from_journal,
-        **({"scale": scale} if scale is not None else {}),
-    }
 
 
 def write_finished(going: Going, finished: Finished, listener: Listener) -> Finished:

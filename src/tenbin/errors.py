@@ -7,6 +7,7 @@
     │   └── DownloadError    a published file could not be fetched or is not the published one
     ├── BackendError     a model could not be loaded or driven
     │   └── ModelLost        a model that was loaded is gone: its process was killed, or broke
+    ├── JournalError     the journal of answers is damaged, or its file cannot be used
     └── ResultError      a stored run cannot be read or compared
 
 The command line prints the message and the hint and nothing else; a traceback means a fault in
@@ -55,6 +56,10 @@ class ModelLost(BackendError):
 
     Another one may do better, so that workers which say this are replaced.
     """
+
+
+class JournalError(TenbinError):
+    """The journal of answers is damaged, or its file cannot be used."""
 
 
 class ResultError(TenbinError):

@@ -120,7 +120,7 @@ def _prepare(
     for notice in notices:
         listener.message(notice)
     plan = _plan(config, suited, data, backend, listener)
-    answers = Answers(_journal(config, backend))
+    answers = Answers(_journal(config, backend, listener), backend.describe)
     watch = None
     if folder is not None:
         watch = Watch(folder.path, model_name(config), suited, plan, answers)
@@ -140,7 +140,7 @@ def _carry_out(going: Going, listener: Listener) -> Finished:
             watch.write("judging")
         counted = Counted(listener.prepare, "judging", len(going.plan))
         judged = judge_all(going.setups, going.plan, going.answers, counted)
-        return conclude(going, judged)
+        return conclude(going, judged, tell=listener.message)
 
 
 def backend_settings(
@@ -202,7 +202,8 @@ def _thinking_notices(
     return thinking_notices(config.reasoning, [setup.task for setup in setups], marks)
 
 
-def _journal(config: RunConfig, backend: Backend) -> Journal | None:
+def _journal(config: RunConfig, backend: Backend, listener: Listener) -> Journal | None:
     if config.no_cache:
         return None
-    return Journal(data_choice(config).cache_dir / "journal", backend.fingerprint)
+    folder = data_choice(config).cache_dir / "journal"
+    return Journal(folder, backend.fingerprint, listener.message)

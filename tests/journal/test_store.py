@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tenbin.errors import JournalError
 from tenbin.journal.store import Journal
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
 
@@ -78,7 +79,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "model")
     journal.write([("a", ANSWERS["a"])])
     journal._connection.execute("PRAGMA max_page_count=8")
-    with pytest.raises(sqlite3.OperationalError, match="full"):
+    with pytest.raises(JournalError, match="no space is left on the disk"):
         journal.write([(f"k{at}", Text("長" * 3_000, "end", 1)) for at in range(50)])
     assert journal.read(["a", "k0"]) == {"a": ANSWERS["a"]}
 

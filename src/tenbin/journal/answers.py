@@ -7,8 +7,11 @@ until the run is over, so that memory does not grow with them.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from tenbin.describing import Given, lasting
 from tenbin.errors import BackendError
 from tenbin.journal.store import Journal
 from tenbin.records import Failure, Response
@@ -20,29 +23,85 @@ _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL) WITH
 class Answers:
     """Answers by key."""
 
-    def __init__(self, journal: Journal | None) -> None:
-        """Those of a run with this journal, or with none."""
+    def __init__(
+        self, journal: Journal | None, describe: Callable[[], Mapping[str, Any]] = dict
+    ) -> None:
+        """Those of a run with this journal, or with none.
+
+        Args:
+            journal: Where answers outlive the run.
+            describe: Says what gives new answers, once it has given some.
+        """
         self._journal = journal
+        self._describe = describe
+        self._source: int | None = None
+        self._kinds: set[type] = set()
+        self._given: Counter[int] = Counter()
+        """Answers by the source that gave them."""
         self._passing = scratch_database(_TABLE)
 
+    @property
+    def damaged(self) -> int:
+        """How many rows of the journal were damaged and are asked again."""
+        return self._journal.damaged if self._journal is not None else 0
+
+    @property
+    def place(self) -> str:
+        """Where they are kept."""
+        return str(self._journal.path) if self._journal is not None else "a temporary file"
+
     def known(self, keys: Sequence[str]) -> dict[str, Response]:
-        """What was answered in earlier runs."""
-        return self._journal.read(keys) if self._journal is not None else {}
+        """What was answered in earlier runs; to be asked once for each key."""
+        if self._journal is None:
+            return {}
+        found = self._journal.look_up(keys)
+        self._given.update(source for _, source in found.values())
+        return {key: answer for key, (answer, _) in found.items()}
 
     def write(self, portion: Sequence[tuple[str, Response]]) -> None:
         """Keep answers, all of them or none."""
         passing = portion
         if self._journal is not None:
-            self._journal.write(portion)
+            self._write_down(self._journal, portion)
             passing = [pair for pair in portion if isinstance(pair[1], Failure)]
+        else:
+            self._given[0] += sum(not isinstance(answer, Failure) for _, answer in portion)
         self._passing.executemany(
             "INSERT INTO answers VALUES (?, ?)",
             ((key, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)) for key, answer in passing),
         )
 
+    def _write_down(self, journal: Journal, portion: Sequence[tuple[str, Response]]) -> None:
+        kinds = {type(answer) for _, answer in portion} - {Failure}
+        if not kinds <= self._kinds:
+            # An engine knows how it scores once it has scored, and how it writes once it has
+            # written: what is known now is noted now, since the run may be killed.
+            self._kinds |= kinds
+            self._note_source(journal, self._describe())
+        self._given += journal.write(portion, self._source or 0)
+
+    def _note_source(self, journal: Journal, description: Mapping[str, Any]) -> None:
+        if self._source is None:
+            self._source = journal.add_source(lasting(description))
+        else:
+            journal.change_source(self._source, lasting(description))
+
+    def given_by(self, description: Mapping[str, Any]) -> list[Given]:
+        """What gave the answers, once all are there.
+
+        Args:
+            description: Of what gave the new ones, now that it has given all.
+        """
+        if self._journal is None:
+            return [Given(count, lasting(description)) for count in self._given.values()]
+        if self._source is not None:
+            self._note_source(self._journal, description)
+        numbers = sorted(self._given, key=lambda number: (-self._given[number], number))
+        return [Given(self._given[number], self._journal.source(number)) for number in numbers]
+
     def find(self, keys: Sequence[str]) -> dict[str, Response]:
         """Those of these answers that are there."""
-        found = self.known(keys)
+        found = self._journal.read(keys) if self._journal is not None else {}
         for chunk in chunks(key for key in keys if key not in found):
             rows = self._passing.execute(
                 f"SELECT key, answer FROM answers WHERE key IN ({marks(chunk)})", chunk
@@ -59,9 +118,8 @@ class Answers:
         found = self.find(keys)
         gone = sum(key not in found for key in keys)
         if gone:
-            place = self._journal.path if self._journal is not None else "a temporary file"
             raise BackendError(
-                f"{gone:,} answers are no longer in {place}",
+                f"{gone:,} answers are no longer in {self.place}",
                 "something changed the file while the run was under way: run it again",
             )
         return found
