@@ -51,8 +51,9 @@ def explained(path: Path, error: Exception) -> JournalError:
 
 def damaged(path: Path, reason: str) -> JournalError:
     """The error for a file that is not what a journal should be."""
+    said = " ".join(reason.replace("*** in database main ***", "").split())
     return JournalError(
-        f"the journal {path} is damaged: {reason}",
+        f"the journal {path} is damaged: {said}",
         f"`{repairing(path)}` saves the answers that are whole; or delete the file, nothing but "
         "time is lost",
     )

@@ -42,6 +42,35 @@ class UseLock:
             self._handle = None
 
 
+def is_used(path: Path) -> bool:
+    """Whether a run uses a journal now."""
+    if fcntl is None or not lock_path(path).exists():
+        return False
+    try:
+        handle = _take(lock_path(path), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # where nothing may be written, nobody writes
+    if handle is not None:
+        os.close(handle)
+    return False
+
+
+@contextmanager
+def in_use(path: Path) -> Iterator[None]:
+    """Keep others from replacing a journal that is looked at, where it has a lock already."""
+    handle = None
+    if fcntl is not None and lock_path(path).exists():
+        with suppress(OSError):  # where nothing may be written, nobody replaces anything
+            handle = _take(lock_path(path), fcntl.LOCK_SH | fcntl.LOCK_NB)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
 @contextmanager
 def sole_use(path: Path) -> Iterator[None]:
     """Hold a journal that no run uses; whoever wants to use it waits.

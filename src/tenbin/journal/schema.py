@@ -33,13 +33,17 @@ Told = Callable[[str], None]
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that trusts nothing in the file; texts come as bytes, which always can be read.
+    """A connection to read and write; there is a file afterwards.
 
     Args:
         path: The file.
         timeout: Seconds to wait for another process that writes.
     """
-    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+    return harden(sqlite3.connect(path, timeout=timeout, isolation_level=None))
+
+
+def harden(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Trust nothing in the file; texts come as bytes, which always can be read."""
     connection.text_factory = bytes
     for setting in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
         connection.execute(f"PRAGMA {setting}")

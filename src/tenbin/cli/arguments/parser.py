@@ -8,6 +8,7 @@ from functools import partial
 
 from tenbin.cli.arguments.command import Help, add_command
 from tenbin.cli.arguments.comparing import add_compare, add_consistency
+from tenbin.cli.arguments.keeping import add_journal
 from tenbin.cli.arguments.preparing import add_doctor, add_preview, add_tasks, add_validate
 from tenbin.cli.arguments.reporting import add_report, add_serve
 from tenbin.cli.arguments.running import add_run, add_sweep
@@ -37,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_compare(command)
     add_doctor(command)
     add_consistency(command)
+    add_journal(command)
     return parser
 
 
@@ -55,11 +57,18 @@ def explain_unknown(unknown: Sequence[str], command: str | None) -> str:
     """What to say of arguments that no command takes."""
     from difflib import get_close_matches
 
-    known: list[str] = []
-    for action in build_parser()._actions:
-        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
-            known = list(action.choices[command]._option_string_actions)
+    known = _flags_of(build_parser(), command)
     written = unknown[0].partition("=")[0]
     close = get_close_matches(written, known, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
     return f"unknown argument {unknown[0]!r}\n  → {guess}`tenbin {command} --help` lists all"
+
+
+def _flags_of(parser: argparse.ArgumentParser, command: str | None) -> list[str]:
+    """All flags of a command, those of its actions included."""
+    flags = [] if command else list(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                flags += _flags_of(below, None) if command in (None, name) else []
+    return flags
