@@ -61,7 +61,8 @@ class JudgedDocuments:
             found = answers.read([key for one in chunk for key in one.keys])
             for planned in counted.through(chunk):
                 one = judge_planned(task, planned, found)
-                tally.add(planned.prompt, (one.response, *one.further), one.unconditional)
+                drawn = (one.response, *one.further)
+                tally.add(planned.prompt, drawn, one.unconditional, one.outcomes)
                 self._append(one)
 
     def __len__(self) -> int:

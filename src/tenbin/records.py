@@ -204,6 +204,8 @@ class Task:
     thinking: Thinking | None = None
     """None: all that is written is the answer."""
     title: str = ""
+    source: str = ""
+    """The file it was read from, for messages."""
     default_shots: int = 0
     """Shots when the command line names none."""
     parallel: Parallel | None = None
@@ -445,6 +447,8 @@ class Outcome:
     """Where several answers were judged: what was said of each; `value` is their mean."""
     answers: tuple[str | None, ...] = ()
     """What was read out of each of them."""
+    failure: Failure | None = None
+    """Why an answer that came could not be judged."""
 
 
 @dataclass(frozen=True, slots=True)

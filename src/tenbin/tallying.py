@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tenbin.records import Failure, Picked, Prompt, Response, Scores, Text
+from tenbin.records import Outcome, Picked, Prompt, Response, Scores, Text
 from tenbin.results.lengths import Lengths
+from tenbin.results.rows import failure_of
 
 
 @dataclass(slots=True)
@@ -34,19 +35,26 @@ class Tally:
     """Documents whose choice was named, by how."""
     _shares: array[float] = field(default_factory=lambda: array("d"))
 
-    def add(self, prompt: Prompt, drawn: Sequence[Response], bare: Response | None) -> None:
+    def add(
+        self,
+        prompt: Prompt,
+        drawn: Sequence[Response],
+        bare: Response | None,
+        outcomes: Sequence[Outcome] = (),
+    ) -> None:
         """One more document.
 
         Args:
             prompt: As it was put.
             drawn: All answers to it.
             bare: The answer without the prompt, where one was asked for.
+            outcomes: What the metrics say of it.
         """
         self.documents += 1
         self.shortened += prompt.dropped_examples > 0
         self.dropped_examples += prompt.dropped_examples
         self.truncated += any(isinstance(a, Scores | Text) and a.truncated > 0 for a in drawn)
-        failed = next((answer for answer in (*drawn, bare) if isinstance(answer, Failure)), None)
+        failed = failure_of((*drawn, bare), outcomes)
         if failed is not None:
             self.failures[f"{failed.kind}: {failed.message}"] += 1
         for answer in drawn:

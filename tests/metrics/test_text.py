@@ -75,8 +75,8 @@ def test_filters_know_how_many_choices_there_are() -> None:
     ("step", "message"),
     [
         (("nope", {}), "unknown filter"),
-        (("lowercase", {"locale": "tr"}), "no option locale"),
-        (("regex", {"regex_pattern": "("}), "does not compile"),
+        (("lowercase", {"locale": "tr"}), "no option .locale"),
+        (("regex", {"regex_pattern": "("}), "not a valid"),
     ],
 )
 def test_bad_filters_are_refused(step: tuple[str, dict[str, Any]], message: str) -> None:

@@ -7,20 +7,32 @@ rest. One of `_SELECTORS` chooses among the answers drawn to one document, None 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenbin.errors import TaskError
+from tenbin.errors import TaskError, guess_at
 from tenbin.metrics.extraction import MOST_CHOICES, read_flexible, read_strict
 from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
+from tenbin.metrics.matching import UnjudgedError, find_all, substitute
+from tenbin.metrics.options import (
+    COUNT,
+    PATTERN,
+    TEXT,
+    TEXT_OR_NULL,
+    WHOLE_NUMBER,
+    Option,
+    check_options,
+)
+from tenbin.patterns import compile_pattern
 
 Steps = tuple[tuple[str, Mapping[str, Any]], ...]
 
 _MOST_CHOICES = {"choice_letter_strict": 26, "choice_letter_flexible": MOST_CHOICES}
 """The steps that read letters of options, and how many letters each knows."""
+_ENDS = r"^\s+|\s+$"
+"""White space at both ends."""
 _SAY_COUNT = (
     "say it in the task file: `num_choices: 5`, or `doc_to_choice`, which says it by document"
 )
@@ -55,7 +67,7 @@ def _match_regex(
     fallback: str | None = "[invalid]",
 ) -> str | None:
     # lm-eval marks a miss by a text; here a miss is None, so that it counts as unread.
-    found = re.findall(regex_pattern, text)
+    found = find_all(regex_pattern, text)
     if not -len(found) <= group_select < len(found):
         return None if fallback == "[invalid]" else fallback
     match = found[group_select]
@@ -82,20 +94,26 @@ def _strip(text: str, setting: _Setting, *, characters: str | None = None) -> st
 
 
 def _substitute(
-    text: str, setting: _Setting, *, regex_pattern: str = r"^\s+|\s+$", replacement: str = ""
+    text: str, setting: _Setting, *, regex_pattern: str = _ENDS, replacement: str = ""
 ) -> str:
-    return re.sub(regex_pattern, replacement, text)
+    if regex_pattern == _ENDS and not replacement:
+        # The same, and linear on long rows of white space.
+        return text.strip()
+    return substitute(regex_pattern, replacement, text)
 
 
-_STEPS: dict[str, tuple[Callable[..., str | None], frozenset[str]]] = {
-    "choice_letter_strict": (_read_strict, frozenset()),
-    "choice_letter_flexible": (_read_flexible, frozenset()),
-    "regex": (_match_regex, frozenset({"regex_pattern", "group_select", "fallback"})),
-    "lowercase": (_lowercase, frozenset()),
-    "uppercase": (_uppercase, frozenset()),
-    "remove_whitespace": (_remove_whitespace, frozenset()),
-    "strip": (_strip, frozenset({"characters"})),
-    "regex_strip": (_substitute, frozenset({"regex_pattern", "replacement"})),
+_STEPS: dict[str, tuple[Callable[..., str | None], Mapping[str, Option]]] = {
+    "choice_letter_strict": (_read_strict, {}),
+    "choice_letter_flexible": (_read_flexible, {}),
+    "regex": (
+        _match_regex,
+        {"regex_pattern": PATTERN, "group_select": WHOLE_NUMBER, "fallback": TEXT_OR_NULL},
+    ),
+    "lowercase": (_lowercase, {}),
+    "uppercase": (_uppercase, {}),
+    "remove_whitespace": (_remove_whitespace, {}),
+    "strip": (_strip, {"characters": TEXT_OR_NULL}),
+    "regex_strip": (_substitute, {"regex_pattern": PATTERN, "replacement": TEXT}),
 }
 
 Answers = Sequence[str | None]
@@ -114,10 +132,10 @@ def _majority_vote(answers: Answers) -> Answers:
     return [Counter(answers).most_common(1)[0][0]]
 
 
-_SELECTORS: dict[str, tuple[Callable[..., Answers], frozenset[str]]] = {
-    "take_first": (_take_first, frozenset()),
-    "take_first_k": (_take_first_k, frozenset({"k"})),
-    "majority_vote": (_majority_vote, frozenset()),
+_SELECTORS: dict[str, tuple[Callable[..., Answers], Mapping[str, Option]]] = {
+    "take_first": (_take_first, {}),
+    "take_first_k": (_take_first_k, {"k": COUNT}),
+    "majority_vote": (_majority_vote, {}),
 }
 
 FILTERS = (*_STEPS, *_SELECTORS)
@@ -137,18 +155,19 @@ def check(steps: Steps, repeats: int = 1) -> None:
     """
     for name, options in steps:
         if name not in FILTERS:
-            raise TaskError(f"unknown filter {name!r}", f"known: {', '.join(FILTERS)}")
+            known = f"{guess_at(name, FILTERS)}known: {', '.join(FILTERS)}"
+            raise TaskError(f"unknown filter {name!r}", known)
         taken = _STEPS[name][1] if name in _STEPS else _SELECTORS[name][1]
-        unknown = sorted(set(options) - taken)
-        if unknown:
-            known = ", ".join(sorted(taken)) or "none"
-            raise TaskError(f"filter {name!r} has no option {', '.join(unknown)}", f"has: {known}")
-        if name == "take_first_k":
-            _check_count(options.get("k"), repeats)
-        try:
-            re.compile(options.get("regex_pattern", ""))
-        except re.error as error:
-            raise TaskError(f"filter {name!r}: regex_pattern does not compile: {error}") from error
+        what = f"filter {name!r}"
+        check_options(what, options, taken)
+        if "replacement" in options:
+            pattern = compile_pattern(options.get("regex_pattern", _ENDS), what)
+            pattern.check_replacement(options["replacement"])
+        if name == "take_first_k" and options["k"] > repeats:
+            raise TaskError(
+                f"{what} takes {options['k']} answers, but {repeats} are drawn",
+                f"set repeats to {options['k']} or more, in the task file or with --repeats",
+            )
 
 
 def check_choices(steps: Steps, choices: int | None) -> None:
@@ -177,16 +196,6 @@ def check_choices(steps: Steps, choices: int | None) -> None:
             )
 
 
-def _check_count(k: object, repeats: int) -> None:
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise TaskError(f"filter 'take_first_k' needs k, a whole number above 0, not {k!r}")
-    if k > repeats:
-        raise TaskError(
-            f"filter 'take_first_k' takes {k} answers, but {repeats} are drawn",
-            f"set repeats to {k} or more, in the task file or with --repeats",
-        )
-
-
 def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None = None) -> Answers:
     """Run a chain of steps over the texts generated for one document.
 
@@ -195,6 +204,9 @@ def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None
         texts: What the model wrote: one text, or several that were drawn.
         language: The prompt's language.
         choices: How many options the question offers; steps that read their letters need it.
+
+    Raises:
+        UnjudgedError: A pattern ran out of time on a text.
 
     Returns:
         The answers as read, None where nothing could be read: as many as the texts, unless a step
@@ -231,6 +243,14 @@ def explain(
             # Of several answers one is told about, and among one there is no choice.
             told.append(ReadingStep(name, current))
         else:
-            told.append(ReadingStep(name, _STEPS[name][0](current, setting, **options)))
+            told.append(ReadingStep(name, _told(name, options, current, setting)))
         current = told[-1].text
     return told
+
+
+def _told(name: str, options: Mapping[str, Any], text: str, setting: _Setting) -> str | None:
+    """What a step makes of a text; nothing where its pattern runs out of time."""
+    try:
+        return _STEPS[name][0](text, setting, **options)
+    except UnjudgedError:
+        return None

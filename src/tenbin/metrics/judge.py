@@ -6,12 +6,15 @@ Knows tasks, prompts and responses; does not know how outcomes are summed up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
 from tenbin.errors import TaskError
 from tenbin.metrics import choice, filters, rolling
 from tenbin.metrics.japanese import japanese_exact_match, japanese_f1
+from tenbin.metrics.matching import UnjudgedError
+from tenbin.metrics.options import PATTERNS, SWITCH, Option, check_options
 from tenbin.metrics.picking import read_named
 from tenbin.metrics.registry import NO_CHOICE, Metric, find_metric
 from tenbin.metrics.text import exact_match, format_failure
@@ -41,10 +44,13 @@ _CHOOSERS: Mapping[str, Callable[[Prompt, Scores], int]] = {
     # Among weighed choices one is always the likeliest.
     NO_CHOICE: choice.acc,
 }
-_OPTIONS = {
-    "exact_match": frozenset(
-        {"ignore_case", "ignore_punctuation", "ignore_numbers", "regexes_to_ignore"}
-    )
+_OPTIONS: Mapping[str, Mapping[str, Option]] = {
+    "exact_match": {
+        "ignore_case": SWITCH,
+        "ignore_punctuation": SWITCH,
+        "ignore_numbers": SWITCH,
+        "regexes_to_ignore": PATTERNS,
+    }
 }
 
 
@@ -52,8 +58,17 @@ def metric_names(task: Task) -> list[tuple[str, Metric]]:
     """The names a task's scores are reported under, in order, each with its metric.
 
     Raises:
-        TaskError: A metric, filter or option is unknown, or does not suit the task's kind.
+        TaskError: A metric, filter or option is unknown, of a wrong type, or does not suit the
+            task's kind; the message names the task's file.
     """
+    try:
+        return _checked_names(task)
+    except TaskError as error:
+        file = f"{task.source}: " if task.source else ""
+        raise TaskError(f"{file}{error.message}", error.hint) from error
+
+
+def _checked_names(task: Task) -> list[tuple[str, Metric]]:
     names = []
     for use in task.metrics:
         metric = find_metric(use.metric)
@@ -62,12 +77,15 @@ def metric_names(task: Task) -> list[tuple[str, Metric]]:
                 f"{task.name}: metric {use.metric!r} judges {metric.kind} tasks,"
                 f" but this is a {task.kind} task"
             )
-        unknown = sorted(set(use.options) - _OPTIONS.get(use.metric, frozenset()))
-        if unknown:
-            raise TaskError(f"{task.name}: metric {use.metric!r} has no option {unknown}")
+        what = f"{task.name}: metric {use.metric!r}"
+        check_options(what, use.options, _OPTIONS.get(use.metric, {}))
         names += [(name, metric) for name in _reported(task, use)]
     for filter_use in task.filters:
-        filters.check(filter_use.steps, task.repeats)
+        try:
+            filters.check(filter_use.steps, task.repeats)
+        except TaskError as error:
+            where = f"{task.name}: {filter_use.name}"
+            raise TaskError(f"{where}: {error.message}", error.hint) from error
         if not _choices_by_document(task):
             _check_choices(task, filter_use, task.num_choices, task.name)
     return names
@@ -122,13 +140,14 @@ def judge(
     Returns:
         One outcome for each of `metric_names`, in that order. A failed document has the value None
         under every metric that needed the failed response; one failed answer of several fails it.
+        An answer on which a pattern ran out of time fails under that filter or metric.
 
     Raises:
         TaskError: The response is not of the kind that the task asks for.
     """
     drawn = (response, *further)
     if any(isinstance(one, Failure) for one in drawn):
-        return [_unscored(prompt, name) for name, _ in metric_names(task)]
+        return [_unscored(prompt, name) for use in task.metrics for name in _reported(task, use)]
     if task.kind == "choice" and isinstance(response, Picked):
         named = read_named(prompt, response)
         return [_judge_named(use, prompt, named) for use in task.metrics]
@@ -207,15 +226,33 @@ def _judge_rolled(use: MetricUse, prompt: Prompt, rolled: Rolled) -> Outcome:
 
 
 def _judge_texts(task: Task, prompt: Prompt, texts: Sequence[str]) -> list[Outcome]:
-    readings: list[filters.Answers] = [
-        filters.apply(filter_use.steps, texts, prompt.language, prompt.num_choices)
-        for filter_use in task.filters
+    readings: list[filters.Answers | Failure] = [
+        _read(filter_use, prompt, texts) for filter_use in task.filters
     ] or [texts]
     return [
-        _judge_answers(use, name, prompt, answers)
+        _judge_reading(use, name, prompt, reading)
         for use in task.metrics
-        for name, answers in zip(_reported(task, use), readings, strict=True)
+        for name, reading in zip(_reported(task, use), readings, strict=True)
     ]
+
+
+def _read(use: FilterUse, prompt: Prompt, texts: Sequence[str]) -> filters.Answers | Failure:
+    try:
+        return filters.apply(use.steps, texts, prompt.language, prompt.num_choices)
+    except UnjudgedError as error:
+        return replace(error.failure, message=f"filter {use.name}: {error.failure.message}")
+
+
+def _judge_reading(
+    use: MetricUse, name: str, prompt: Prompt, reading: filters.Answers | Failure
+) -> Outcome:
+    if isinstance(reading, Failure):
+        return _unscored(prompt, name, reading)
+    try:
+        return _judge_answers(use, name, prompt, reading)
+    except UnjudgedError as error:
+        message = f"metric {use.name}: {error.failure.message}"
+        return _unscored(prompt, name, replace(error.failure, message=message))
 
 
 def _judge_answers(use: MetricUse, name: str, prompt: Prompt, answers: filters.Answers) -> Outcome:
@@ -249,7 +286,7 @@ def _value(
     raise TaskError(f"metric {metric!r} cannot judge generated text")
 
 
-def _unscored(prompt: Prompt, name: str) -> Outcome:
+def _unscored(prompt: Prompt, name: str, failure: Failure | None = None) -> Outcome:
     return Outcome(
         cell=prompt.cell,
         document=prompt.document,
@@ -257,4 +294,5 @@ def _unscored(prompt: Prompt, name: str) -> Outcome:
         value=None,
         gold=prompt.gold,
         group=prompt.group,
+        failure=failure,
     )

@@ -5,9 +5,10 @@ Knows strings and lm-eval's options for comparing them; does not know how the an
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Sequence
+
+from tenbin.metrics.matching import substitute
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DIGITS = str.maketrans("", "", string.digits)
@@ -31,13 +32,16 @@ def exact_match(
         ignore_punctuation: Drop ASCII punctuation on both sides.
         ignore_numbers: Drop ASCII digits on both sides.
         regexes_to_ignore: Drop what these match on both sides, before all else.
+
+    Raises:
+        UnjudgedError: A pattern ran out of time on the answer or on a reference.
     """
     if prediction is None:
         return 0.0
 
     def reduce(text: str) -> str:
         for pattern in regexes_to_ignore:
-            text = re.sub(pattern, "", text)
+            text = substitute(pattern, "", text)
         text = text.lower() if ignore_case else text
         text = text.translate(_PUNCTUATION) if ignore_punctuation else text
         return text.translate(_DIGITS) if ignore_numbers else text

@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenbin.records import Failure, Outcome, Picked, Prompt, Response, Rolled, Scores, Text
+from tenbin.records import (
+    Failure,
+    Outcome,
+    Picked,
+    Prompt,
+    Response,
+    Rolled,
+    Scores,
+    Text,
+)
 
 
 def sample_row(
@@ -30,7 +39,7 @@ def sample_row(
         aggregations: How each metric makes one number of the values of documents.
     """
     drawn = (response, *further)
-    failure = next((r for r in (*drawn, bare) if isinstance(r, Failure)), None)
+    failure = failure_of((*drawn, bare), outcomes)
     return {
         **_identity(prompt),
         "prompt": prompt.text,
@@ -45,6 +54,15 @@ def sample_row(
         "failure_kind": failure.kind if failure else None,
         "failure_message": failure.message if failure else None,
     }
+
+
+def failure_of(
+    responses: Sequence[Response | None], outcomes: Sequence[Outcome] = ()
+) -> Failure | None:
+    """Why a document failed: an answer that did not come, else one that could not be judged."""
+    failed = (one for one in responses if isinstance(one, Failure))
+    unjudged = (one.failure for one in outcomes if one.failure is not None)
+    return next(failed, None) or next(unjudged, None)
 
 
 def _identity(prompt: Prompt) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Knows nothing of data or models; a Task that leaves here is complete and its tem
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,11 @@ def load_file(path: Path, profile: str | None = None) -> list[LoadedTask]:
         raise TaskError(_explain(path, error)) from error
     try:
         return [
-            LoadedTask(_build(file, version, language, profile), file.version_aliases, path)
+            LoadedTask(
+                replace(_build(file, version, language, profile), source=str(path)),
+                file.version_aliases,
+                path,
+            )
             for version in _versions(file)
             for language in (file.languages or {file.language: OverrideBlock()})
         ]
