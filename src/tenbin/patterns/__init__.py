@@ -12,9 +12,10 @@ Knows no task and no template: `where` names the place of a pattern in messages.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeVar
 
 from tenbin.errors import TaskError
@@ -25,7 +26,7 @@ LONGEST_PATTERN = 10_000
 """In characters."""
 LARGEST_EXPANSION = 20_000
 """In nodes, once counted repetitions such as `{500}` are written out."""
-SECONDS = 10.0
+SECONDS = 5.0
 """Processor time for one call, of all threads together. Usual patterns need microseconds."""
 
 _T = TypeVar("_T")
@@ -77,14 +78,48 @@ class Pattern:
             ],
         )
 
-    def sub(self, replacement: str, text: str, count: int = 0) -> str:
-        """Return the text with up to `count` matches replaced; 0 stands for all."""
+    def sub(self, replacement: str, text: str, count: int = 0, longest: int | None = None) -> str:
+        """Return the text with matches replaced.
+
+        Args:
+            replacement: As `re.sub` takes it.
+            text: What to search.
+            count: How many matches to replace; 0 stands for all.
+            longest: Refuse a result of more characters; None: of any length.
+        """
         self.check_replacement(replacement)
+        # At most one match at each place, each group at most the whole text.
+        most = (len(text) + 1) * (len(replacement) + replacement.count("\\") * len(text))
+        if longest is not None and len(text) + most > longest:
+            return self._sub_counted(replacement, text, count, longest)
         if len(text) <= self._affordable:
             return self._plain.sub(replacement, text, count=count)
         return self._timed(
             text, lambda: str(self._limited.sub(replacement, text, count=count, timeout=SECONDS))
         )
+
+    def _sub_counted(self, replacement: str, text: str, count: int, longest: int) -> str:
+        """Replace match by match, so that the length is known before all is made."""
+        if len(text) <= self._affordable:
+            matches: Iterator[Any] = self._plain.finditer(text)
+        else:
+            matches = self._limited.finditer(text, timeout=SECONDS)
+
+        def replaced() -> str:
+            pieces: list[str] = []
+            total, end = len(text), 0
+            for match in islice(matches, count or None):
+                pieces += (text[end : match.start()], match.expand(replacement))
+                total += len(pieces[-1])
+                if total > longest:
+                    raise TaskError(
+                        f"{self.where}: replacing {_shown(self.source)} by {_shown(replacement)} "
+                        f"makes a text of more than {longest:,} characters"
+                    )
+                end = match.end()
+            return "".join((*pieces, text[end:]))
+
+        return self._timed(text, replaced)
 
     def check_replacement(self, replacement: str) -> None:
         r"""Refuse a replacement that names a group which is not there, such as `\9`.

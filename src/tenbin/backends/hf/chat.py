@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tenbin.backends.hf.chat_template import apply_template
 from tenbin.errors import BackendError, ConfigError
 
 _THINKING_MARKS = (
@@ -66,7 +67,7 @@ def render_chat(
             "leave --apply_chat_template out, or name a tokenizer that has one",
         )
     check_variables(chat_source(tokenizer), variables)
-    apply = partial(_apply, tokenizer, variables)
+    apply = partial(apply_template, tokenizer, variables=variables)
     turns = [dict(message) for message in messages]
     system = [turn["content"] for turn in turns if turn["role"] == "system"]
     if not system:
@@ -93,21 +94,6 @@ def check_variables(source: str, variables: Mapping[str, Any]) -> None:
                 f"--chat_template_args {name}: the model's chat template has no such variable",
                 "leave it out, or look at the template for what it asks for",
             )
-
-
-def _apply(tokenizer: Any, variables: Mapping[str, Any], turns: Sequence[Mapping[str, str]]) -> str:
-    from jinja2 import TemplateError
-
-    try:
-        text = tokenizer.apply_chat_template(
-            list(turns), tokenize=False, add_generation_prompt=True, **variables
-        )
-    except (TemplateError, ValueError, TypeError) as error:
-        raise BackendError(
-            f"the chat template refuses this conversation: {error}",
-            "check the order of the turns; many templates want user and assistant in turn",
-        ) from error
-    return str(text)
 
 
 def _folded(turns: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
