@@ -178,10 +178,10 @@ def test_memory_that_ends_loses_no_text(
             raise torch.OutOfMemoryError("CUDA out of memory")
         return steps(self, cache, tokens, *others)
 
-    def cramped_generate(self: Any, jobs: Any, rows: Any) -> None:
+    def cramped_generate(self: Any, jobs: Any, rows: Any) -> set[int]:
         if len(jobs) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        generate(self, jobs, rows)
+        return generate(self, jobs, rows)
 
     monkeypatch.setattr(Reader, "step", cramped_step)
     monkeypatch.setattr(LibraryGenerate, "_generate", cramped_generate)
