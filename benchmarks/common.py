@@ -23,7 +23,8 @@ from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings
 from tenbin.backends.hf.arguments import HfArguments
-from tenbin.backends.hf.conversion import converted_folder, file_hash
+from tenbin.backends.hf.conversion import converted_folder
+from tenbin.backends.hf.digests import Digests
 from tenbin.backends.hf.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
@@ -52,7 +53,7 @@ def embedded_model() -> str:
     """The folder of the embedded model's float32 weights, which every program can load."""
     gguf = locate_model(HfArguments(EMBEDDED_MODEL)).gguf
     assert gguf is not None
-    return str(converted_folder(gguf, file_hash(gguf), None))
+    return str(converted_folder(gguf, Digests().of([gguf])[0], None))
 
 
 def open_model(dtype: str, engine: str | None = None, batch_size: Any = "auto") -> Backend:

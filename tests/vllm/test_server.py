@@ -10,7 +10,8 @@ import pytest
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.arguments import HfArguments
-from tenbin.backends.hf.conversion import converted_folder, file_hash
+from tenbin.backends.hf.conversion import converted_folder
+from tenbin.backends.hf.digests import Digests
 from tenbin.backends.hf.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError
@@ -30,7 +31,7 @@ def smollm() -> Path:
     except BackendError as error:
         pytest.skip(str(error))
     assert gguf is not None
-    return converted_folder(gguf, file_hash(gguf), None)
+    return converted_folder(gguf, Digests().of([gguf])[0], None)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from tenbin.backends.hf.fingerprint import (
     ENGINE_VERSION,
     fingerprint_of,
     library_version,
-    model_digest,
     tokenizer_digest,
 )
 from tenbin.backends.hf.forward import Forward
@@ -38,6 +37,7 @@ from tenbin.backends.hf.memory import (
 from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_generator
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
+from tenbin.backends.hf.tensor_digest import model_digest
 from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
 from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import BackendError

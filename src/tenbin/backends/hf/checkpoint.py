@@ -13,19 +13,14 @@ from typing import Any
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.arguments import HfArguments, read_arguments
 from tenbin.backends.hf.conversion import (
-    CONVERSION_VERSION,
     cache_root,
     converted_folder,
-    file_hash,
     gguf_config,
     known_folder,
 )
-from tenbin.backends.hf.fingerprint import (
-    ENGINE_VERSION,
-    fingerprint_of,
-    folder_digest,
-    library_version,
-)
+from tenbin.backends.hf.digests import Digests
+from tenbin.backends.hf.fingerprint import ENGINE_VERSION, fingerprint_of, library_version
+from tenbin.backends.hf.identity import identify, identify_place
 from tenbin.backends.hf.loading import choose_dtype, device_of, load_config, load_model
 from tenbin.backends.hf.location import Location, locate, locate_model
 from tenbin.backends.hf.tokenizer import HfTokenizer, load_tokenizer, window_of
@@ -51,10 +46,9 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where transformers reads a model from, and what its bytes are."""
+    """Where transformers reads a model from."""
 
     name: str
-    digest: str
     options: Mapping[str, Any]
 
 
@@ -66,8 +60,8 @@ class Files:
     source: Source
     config: Any
     tokenizer: HfTokenizer
-    tokenizer_digest: str
-    """Empty where the tokenizer is the model's own."""
+    digests: Digests
+    """Hashes of its files."""
 
 
 def open_files(arguments: HfArguments, settings: BackendSettings) -> Files:
@@ -77,12 +71,13 @@ def open_files(arguments: HfArguments, settings: BackendSettings) -> Files:
         BackendError: The model or its tokenizer is not there.
     """
     location = locate_model(arguments)
-    source = _source(location, arguments, settings)
+    digests = _digests(settings)
+    source = _source(location, arguments, settings, digests)
     config = load_config(source.name, **source.options)
-    inner, digest = _tokenizer(source, arguments)
+    inner = _tokenizer(source, arguments)
     window = arguments.max_length or window_of(config, inner)
     tokenizer = HfTokenizer(inner, window, arguments.add_bos_token)
-    return Files(location, source, config, tokenizer, digest)
+    return Files(location, source, config, tokenizer, digests)
 
 
 def open_checkpoint(settings: BackendSettings) -> Checkpoint:
@@ -95,13 +90,12 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     arguments = read_arguments(settings)
     device = device_of(arguments, settings.loads_elsewhere)
     files = open_files(arguments, settings)
-    source, tokenizer = files.source, files.tokenizer
+    tokenizer = files.tokenizer
     dtype = choose_dtype(arguments, files.config, device)
     adapter = _adapter(arguments)
     answers_depend_on = {
-        "model": source.digest,
-        "tokenizer": files.tokenizer_digest,
-        "adapter": "" if adapter is None else _digest(adapter),
+        **identify(files.location, arguments, files.digests),
+        "adapter": "" if adapter is None else identify_place(adapter, files.digests),
         "dtype": dtype,
         "encoding": settings.encoding,
         "add_bos": arguments.add_bos_token,
@@ -115,12 +109,31 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     return Checkpoint(
         tokenizer,
         fingerprint_of(answers_depend_on),
-        lambda: load_model(source.name, arguments, dtype, device, adapter, **source.options),
+        lambda: _loaded(files, arguments, answers_depend_on["model"], dtype, device, adapter),
         _facts(files.location, arguments, dtype, device),
         arguments.engine,
         arguments.compile,
         _verdicts(arguments, settings, answers_depend_on),
     )
+
+
+def _loaded(
+    files: Files,
+    arguments: HfArguments,
+    digest: Any,
+    dtype: str,
+    device: str,
+    adapter: Location | None,
+) -> Any:
+    """The model, whose files must be those that the fingerprint was made of."""
+    source = files.source
+    model = load_model(source.name, arguments, dtype, device, adapter, **source.options)
+    if identify_place(files.location, files.digests, arguments.subfolder) != digest:
+        raise BackendError(
+            f"the files of {files.location.given} changed after the run began",
+            "run again: no answer was kept under the name of the other model",
+        )
+    return model
 
 
 def _verdicts(
@@ -171,7 +184,7 @@ def open_named_tokenizer(settings: BackendSettings) -> NamedTokenizer:
     else:
         location = locate_model(arguments)
         source, config = _without_weights(location, arguments, settings)
-        inner, _ = _tokenizer(source, arguments)
+        inner = _tokenizer(source, arguments)
         names += [location.gguf.name] if location.gguf is not None else []
     window = arguments.max_length or window_of(config, inner)
     tokenizer = HfTokenizer(inner, window, arguments.add_bos_token)
@@ -185,21 +198,28 @@ def _without_weights(
 
     A GGUF file that no run has converted yet is read as it is: its weights are of no use here.
     """
+    digests = _digests(settings)
     if location.gguf is None:
-        source = _source(location, arguments, settings)
+        source = _source(location, arguments, settings, digests)
         return source, load_config(source.name, **source.options)
-    known = known_folder(file_hash(location.gguf), settings.cache_dir)
+    known = known_folder(digests.of([location.gguf])[0], settings.cache_dir)
     if known is not None:
-        return Source(str(known), "", {}), load_config(str(known))
-    source = Source(str(location.gguf.parent), "", {"gguf_file": location.gguf.name})
+        return Source(str(known), {}), load_config(str(known))
+    source = Source(str(location.gguf.parent), {"gguf_file": location.gguf.name})
     return source, gguf_config(location.gguf)
 
 
-def _source(location: Location, arguments: HfArguments, settings: BackendSettings) -> Source:
+def _digests(settings: BackendSettings) -> Digests:
+    return Digests(cache_root(settings.cache_dir) / "digests", settings.notify)
+
+
+def _source(
+    location: Location, arguments: HfArguments, settings: BackendSettings, digests: Digests
+) -> Source:
     if location.gguf is not None:
-        digest = file_hash(location.gguf)
+        digest = digests.of([location.gguf])[0]
         folder = converted_folder(location.gguf, digest, settings.cache_dir, settings.notify)
-        return Source(str(folder), f"gguf:{digest}:{CONVERSION_VERSION}", {})
+        return Source(str(folder), {})
     options: dict[str, Any] = {"trust_remote_code": arguments.trust_remote_code}
     for name in ("subfolder", "cache_dir"):
         if value := getattr(arguments, name):
@@ -209,21 +229,14 @@ def _source(location: Location, arguments: HfArguments, settings: BackendSetting
         options["revision"] = location.commit
     elif arguments.revision:
         options["revision"] = arguments.revision
-    return Source(location.source, _digest(location, arguments.subfolder), options)
+    return Source(location.source, options)
 
 
-def _digest(location: Location, subfolder: str | None = None) -> str:
-    """A commit names its files; a folder's files are looked at."""
-    if location.commit:
-        return f"hub:{location.given}:{location.commit}:{subfolder or ''}"
-    return folder_digest(location.folder or Path(location.source))
-
-
-def _tokenizer(source: Source, arguments: HfArguments) -> tuple[Any, str]:
-    """The tokenizer, and what its bytes are where they are not the model's own."""
+def _tokenizer(source: Source, arguments: HfArguments) -> Any:
+    """The tokenizer: the model's own, or the one that is named."""
     options = {**source.options, "use_fast": arguments.use_fast_tokenizer}
     if arguments.tokenizer is None:
-        return load_tokenizer(source.name, **options), ""
+        return load_tokenizer(source.name, **options)
     location = locate(arguments.tokenizer, HfArguments(""), "tokenizer_config.json")
     other: dict[str, Any] = {
         "trust_remote_code": arguments.trust_remote_code,
@@ -231,7 +244,7 @@ def _tokenizer(source: Source, arguments: HfArguments) -> tuple[Any, str]:
     }
     if location.commit:
         other["revision"] = location.commit
-    return load_tokenizer(location.source, **other), _digest(location)
+    return load_tokenizer(location.source, **other)
 
 
 def _adapter(arguments: HfArguments) -> Location | None:

@@ -7,7 +7,6 @@ in the cache folder under the file's own hash. Knows no arguments and no device.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import sys
@@ -34,15 +33,6 @@ def cache_root(cache_dir: str | None) -> Path:
     """The folder of everything tenbin keeps between runs."""
     named = cache_dir or os.environ.get("TENBIN_CACHE")
     return Path(named).expanduser() if named else Path.home() / ".cache" / "tenbin"
-
-
-def file_hash(file: Path) -> str:
-    """sha256 over all of a file: a wrong hit here would measure another model."""
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 22):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def converted_folder(

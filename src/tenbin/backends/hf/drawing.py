@@ -15,7 +15,7 @@ import torch
 
 from tenbin.records import Sampling
 
-_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
+GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _FIRST = 0xBF58476D1CE4E5B9 - (1 << 64)
 _SECOND = 0x94D049BB133111EB - (1 << 64)
 """SplitMix64, as signed numbers: torch's whole numbers wrap around."""
@@ -113,7 +113,7 @@ def _reaching(
 
 def gumbel(seeds: torch.Tensor, places: torch.Tensor, vocabulary: int) -> torch.Tensor:
     """Gumbel noise for every token of every row, rows × vocabulary, from hashes alone."""
-    state = _mixed(_mixed(seeds) + places * _GOLDEN)
+    state = mixed(mixed(seeds) + places * GOLDEN)
     low = ((state & 0xFFFFFFFF) - (1 << 31)).to(torch.int32)[:, None]
     high = (state >> 32).to(torch.int32)[:, None]
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=seeds.device)
@@ -135,9 +135,9 @@ def noise_of(bits: torch.Tensor) -> torch.Tensor:
     return share.neg_().log1p_().neg_().log_().neg_()
 
 
-def _mixed(numbers: torch.Tensor) -> torch.Tensor:
+def mixed(numbers: torch.Tensor) -> torch.Tensor:
     """SplitMix64's output function; its shifts fill with zeros, torch's with the sign."""
-    numbers = numbers + _GOLDEN
+    numbers = numbers + GOLDEN
     numbers = (numbers ^ ((numbers >> 30) & ((1 << 34) - 1))) * _FIRST
     numbers = (numbers ^ ((numbers >> 27) & ((1 << 37) - 1))) * _SECOND
     return numbers ^ ((numbers >> 31) & ((1 << 33) - 1))

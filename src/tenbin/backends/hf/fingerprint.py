@@ -1,10 +1,8 @@
 """The model half of a journal key: what an answer depends on besides the request.
 
-Known before the weights are loaded. Small files (configuration, tokenizer, adapter, code) are
-read whole; of each weight file the name, the size and 64 samples of 64 KiB at even distances
-are read, so that 16 GB are told apart in milliseconds. A change between the samples is NOT seen;
-retraining, merging or re-quantising changes every region, so in practice only a hand-made edit of
-a few bytes can hide. The device is left out: its answers differ by rounding noise alone.
+Known before the weights are loaded. Every byte counts of every file that answers depend on:
+weights, configuration, tokenizer, chat templates, generation settings, adapter and code. Where
+they lie does not. The device is left out: its answers differ by rounding noise alone.
 Knows no tokenizer and no model.
 """
 
@@ -12,15 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tenbin.backends.hf.digests import Digests
+from tenbin.errors import BackendError
+
 ENGINE_VERSION = "3"
 """Raise it when answers change for the same model and request."""
-
-SAMPLES = 64
-SAMPLE_BYTES = 1 << 16
 
 _SMALL = (
     "config.json",
@@ -31,43 +30,49 @@ _SMALL = (
     "vocab*",
     "merges.txt",
     "*.model",
+    "*.tiktoken",
+    "*.spm",
     "chat_template*",
+    "additional_chat_templates/*",
     "adapter_config.json",
     "*.index.json",
-    "*.py",
 )
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "adapter_model*.bin")
+_OTHER_WEIGHTS = ("*.bin", "*.pt")
+"""What may be weights where nothing else is; beside them it is a trainer's state."""
 
 
 def fingerprint_of(parts: Mapping[str, Any]) -> str:
     """One hash of everything that was gathered; the order of the parts does not matter."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def folder_digest(folder: Path) -> str:
-    """A hash of a model, tokenizer or adapter folder, wherever it lies."""
-    small = set(_matching(folder, _SMALL))
-    weights = set(_matching(folder, _WEIGHTS)) or set(_matching(folder, ("*.bin",)))
-    digest = hashlib.sha256()
-    for file in sorted(small | weights, key=lambda entry: entry.name):
-        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
-        digest.update(_sampled(file) if file in weights else file.read_bytes())
-    return digest.hexdigest()
+def folder_digest(folder: Path, digests: Digests | None = None) -> str:
+    """A hash of a model or adapter folder, wherever it lies: names and all bytes of its files.
+
+    Args:
+        folder: The folder.
+        digests: Knows the hashes of weight files; by default they are read.
+
+    Raises:
+        BackendError: A file cannot be read.
+    """
+    weights = weight_files(folder)
+    known = zip(weights, (digests or Digests()).of(weights), strict=True)
+    return _digest(folder, {**_texts(folder), **dict(known)})
 
 
-def model_digest(model: Any) -> str:
-    """A hash of a model that is already in memory: its configuration and samples of its tensors."""
-    digest = hashlib.sha256(model.config.to_json_string(use_diff=False).encode())
-    # Its end tokens end answers.
-    settings = getattr(model, "generation_config", None)
-    digest.update(str(getattr(settings, "eos_token_id", None)).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        flat = tensor.detach().reshape(-1)
-        step = max(1, flat.numel() // 1024)
-        digest.update(f"{name}\0{tuple(tensor.shape)}\0{tensor.dtype}\0".encode())
-        digest.update(flat[::step].float().cpu().numpy().tobytes())
-    return digest.hexdigest()
+def texts_digest(folder: Path) -> str:
+    """The same of all files but weights: a tokenizer, or code."""
+    return _digest(folder, _texts(folder))
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that weights are read from."""
+    named = [folder / name for name in _indexed(folder)]
+    found = {file for file in (*_matching(folder, _WEIGHTS), *named) if file.is_file()}
+    return sorted(found or _matching(folder, _OTHER_WEIGHTS))
 
 
 def tokenizer_digest(tokenizer: Any) -> str:
@@ -88,19 +93,41 @@ def library_version() -> str:
     return ".".join(transformers.__version__.split(".")[:2])
 
 
+def _digest(folder: Path, files: Mapping[Path, str]) -> str:
+    names = {Path(os.path.relpath(file, folder)).as_posix(): files[file] for file in files}
+    return fingerprint_of(names)
+
+
+def _texts(folder: Path) -> dict[Path, str]:
+    """Hashes of small files, code in subfolders among them."""
+    files = [*_matching(folder, _SMALL), *_code(folder)]
+    try:
+        return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    except OSError as error:
+        raise BackendError(f"a file of {folder} cannot be read: {error}", "check it") from error
+
+
+def _code(folder: Path) -> list[Path]:
+    """Python files at any depth; nothing hidden, such as an environment that lies there."""
+    return [
+        file
+        for file in _matching(folder, ("**/*.py",))
+        if not any(part.startswith((".", "__pycache__")) for part in file.relative_to(folder).parts)
+    ]
+
+
+def _indexed(folder: Path) -> set[str]:
+    """Files that an index of shards names, whatever they are called."""
+    names: set[str] = set()
+    for file in folder.glob("*.index.json"):
+        try:
+            shards = json.loads(file.read_bytes())["weight_map"]
+            names.update(name for name in shards.values() if isinstance(name, str))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            # Damaged: the loading of weights says so.
+            continue
+    return names
+
+
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     return [file for pattern in patterns for file in folder.glob(pattern) if file.is_file()]
-
-
-def _sampled(file: Path) -> bytes:
-    """Evenly spaced samples of a file, its first and last bytes among them."""
-    digest = hashlib.sha256()
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        if size <= SAMPLES * SAMPLE_BYTES:
-            digest.update(stream.read())
-        else:
-            for number in range(SAMPLES):
-                stream.seek(number * (size - SAMPLE_BYTES) // (SAMPLES - 1))
-                digest.update(stream.read(SAMPLE_BYTES))
-    return digest.digest()

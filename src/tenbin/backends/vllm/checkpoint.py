@@ -14,6 +14,7 @@ from typing import Any
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.checkpoint import Files, open_files
 from tenbin.backends.hf.fingerprint import fingerprint_of
+from tenbin.backends.hf.identity import identify
 from tenbin.backends.hf.inspection import HfReader
 from tenbin.backends.hf.jobs import end_tokens
 from tenbin.backends.hf.loading import choose_dtype
@@ -83,8 +84,7 @@ def open_checkpoint(settings: BackendSettings) -> VllmCheckpoint:
     parts = {
         "backend": f"vllm {ADAPTER_VERSION}",
         "vllm": library_version(),
-        "model": files.source.digest,
-        "tokenizer": files.tokenizer_digest,
+        **identify(files.location, arguments.files, files.digests),
         "dtype": dtype,
         "encoding": settings.encoding,
         "add_bos": arguments.files.add_bos_token,
