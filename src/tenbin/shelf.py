@@ -118,7 +118,8 @@ def marks(values: Sequence[object]) -> str:
 
 def scratch_folder() -> str:
     """Where large files that nobody keeps belong: `/tmp` is often memory, `/var/tmp` is not."""
-    lasting = Path("/var/tmp")
-    if "TMPDIR" not in os.environ and lasting.is_dir() and os.access(lasting, os.W_OK):
-        return str(lasting)
+    # Not asked of `tempfile` first: it writes a file to try a folder, which a kill leaves there.
+    folder = Path(os.environ.get("TMPDIR") or "/var/tmp")
+    if folder.is_dir() and os.access(folder, os.W_OK):
+        return str(folder)
     return tempfile.gettempdir()

@@ -1,0 +1,82 @@
+"""The commands that are killed: backends, workers, scoring, generation, sampled answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.crash.chains import Case
+
+SCORING = ("--tasks", "jnli-1.3-0.2,plain_text_ja", "--num_fewshot", "1,0", "--limit", "9,3")
+SAMPLING = (
+    *("--tasks", "mlogiqa_gen_ja", "--limit", "4", "--repeats", "3"),
+    *("--gen_kwargs", "temperature=0.9,max_gen_toks=6"),
+)
+SHARD = 4
+
+
+def _run(model: str, *arguments: str) -> tuple[str, ...]:
+    return ("run", "--model", model, "--sample_data", *arguments)
+
+
+def scripted_cases() -> list[Case]:
+    return [
+        Case("scripted, scoring", _run("scripted", *SCORING)),
+        Case("scripted, sampled generation", _run("scripted", *SAMPLING)),
+    ]
+
+
+def hf_cases(model: Path) -> list[Case]:
+    given = ("--model_args", f"pretrained={model}", "--device", "cpu", "--dtype", "float32")
+    given = (*given, "--batch_size", "4")
+    return [
+        Case("hf, scoring", _run("hf", *given, *SCORING), in_flight=64),
+        # Four rows at a time, six tokens each.
+        Case("hf, sampled generation", _run("hf", *given, *SAMPLING), in_flight=4 * 6),
+    ]
+
+
+def server_cases(address: str) -> list[Case]:
+    given = ("--model_args", f"base_url={address},concurrency=2")
+    letters = ("--tasks", "mlogiqa_mcq_ja", "--limit", "6")
+    return [
+        Case("server, choices by letter", _run("openai-chat", *given, *letters), in_flight=2),
+        Case("server, sampled generation", _run("openai", *given, *SAMPLING), in_flight=2),
+    ]
+
+
+def ray_cases(model: Path, temporary: str) -> list[Case]:
+    workers = ("--workers", "2", "--shard_size", str(SHARD))
+    given = ("--model_args", f"pretrained={model}", "--device", "cpu", "--dtype", "float32")
+    # Ray's own folder: its sockets need a short path, and its logs stay there however it ends.
+    environment = (("RAY_TMPDIR", temporary),)
+    most = 2 * 2 * SHARD
+    return [
+        Case("two workers, scripted", _run("scripted", *workers, *SCORING), most, environment),
+        Case("two workers, hf", _run("hf", *given, *workers, *SAMPLING), most, environment),
+    ]
+
+
+def small_model(folder: Path) -> Path:
+    """A Llama of random weights whose window holds the sample prompts."""
+    from tests.backends.tiny import make_model, make_tokenizer
+
+    tokenizer = make_tokenizer(add_bos=True)
+    model = make_model("llama", len(tokenizer))
+    model.config.max_position_embeddings = 4096
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+_ALWAYS = ("tenbin.cli", "tenbin.run", "pyarrow.parquet", "yaml", "scipy.stats", "rich.console")
+_TORCH = (
+    *("torch", "transformers", "transformers.models.llama.modeling_llama"),
+    *("tenbin.backends.hf.backend", "tenbin.backends.hf.loading"),
+)
+MODULES = {
+    "scripted": _ALWAYS,
+    "hf": (*_ALWAYS, *_TORCH),
+    "llama": (*_ALWAYS, "tenbin.backends.openai.backend"),
+    "ray": (*_ALWAYS, *_TORCH, "tenbin.backends.ray.backend"),
+}
+"""What is imported once, before runs are forked."""
