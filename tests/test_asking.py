@@ -83,11 +83,27 @@ class Progress(Silence):
         self.finished += 1
 
 
+class Follows:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.from_before: list[int] = []
+        self.pairs: list[tuple[str, Response]] = []
+
+    def known(self, count: int) -> None:
+        assert not self.pairs
+        self.from_before.append(count)
+
+    def answered(self, portion: Sequence[tuple[str, Response]]) -> None:
+        self.pairs.extend(portion)
+
+
 def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
     queue, backend, progress = queue_of(50), Portions(), Progress()
     answers = Answers(None)
-    noted: list[str] = []
-    ask(queue, backend, answers, progress, lambda pairs: noted.extend(k for k, _ in pairs))  # type: ignore[arg-type]
+    follower = Follows()
+    ask(queue, backend, answers, progress, follower)  # type: ignore[arg-type]
+    noted = [key for key, _ in follower.pairs]
     assert backend.seen == sorted(backend.seen, key=lambda request: request.place)
     assert backend.read_when_taken == list(range(4, 50, 4))
     assert noted == [request.key for request in backend.seen]
@@ -99,17 +115,18 @@ def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
 def test_what_the_journal_knows_is_not_asked(tmp_path: Path) -> None:
     first = Portions()
     ask(queue_of(20), first, Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
-    second, noted = Portions(), []
+    second, follower = Portions(), Follows()
     spent = ask(
         queue_of(30),
         second,  # type: ignore[arg-type]
         Answers(Journal(tmp_path, "m")),
         Silence(),
-        lambda pairs: noted.extend(key for key, _ in pairs),
+        follower,
     )
     assert spent.from_journal == 20 and spent.not_counted == 10
     assert not {r.key for r in first.seen} & {r.key for r in second.seen}
-    assert len(noted) == len(set(noted)) == 30
+    assert follower.from_before == [20]
+    assert [key for key, _ in follower.pairs] == [request.key for request in second.seen]
 
 
 def test_a_failure_is_an_answer_and_asked_again_next_time(tmp_path: Path) -> None:
@@ -126,8 +143,9 @@ def test_what_is_not_finite_is_a_failure_and_not_kept(tmp_path: Path, value: Any
     def overflows(pairs: list[Any]) -> list[Any]:
         return [(pairs[0][0], Rolled(value, 1)), *pairs[1:]]
 
-    answers, noted = Answers(Journal(tmp_path, "m")), []
-    ask(queue_of(3), Single(overflows), answers, Silence(), lambda pairs: noted.extend(pairs))  # type: ignore[arg-type]
+    answers, follower = Answers(Journal(tmp_path, "m")), Follows()
+    ask(queue_of(3), Single(overflows), answers, Silence(), follower)  # type: ignore[arg-type]
+    noted = follower.pairs
     kinds = [found.kind for _, found in noted if isinstance(found, Failure)]
     assert kinds == ["not_finite"]
     assert answers.read([key for key, _ in noted]) == dict(noted)

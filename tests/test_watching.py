@@ -6,6 +6,7 @@ import json
 import statistics
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,3 +118,30 @@ def test_a_run_that_breaks_off_says_so(tmp_path: Path, monkeypatch: pytest.Monke
     left = read_progress(tmp_path / "r.run")
     assert left is not None
     assert left["state"] == "stopped" and left["answered"] == 5
+
+
+def test_what_earlier_runs_answered_is_judged_behind_the_first_new_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[str] = []
+    judge = tenbin.watching.judge_planned
+
+    def counted(task: object, planned: Any, answers: object) -> Any:
+        judged.append(planned.key)
+        return judge(task, planned, answers)  # type: ignore[arg-type]
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, monkeypatch, stop_after=9)
+    monkeypatch.setattr(tenbin.watching, "judge_planned", counted)
+
+    class Asked(Slow):
+        def run(self, requests: Iterable[Request]) -> Iterator[tuple[str, Response]]:
+            assert judged == [], "a run goes on before it judges what it knows"
+            yield from super().run(requests)
+
+    monkeypatch.setattr(f"{__name__}.Slow", Asked)
+    slow = run(tmp_path, monkeypatch)
+    assert slow.seen[0]["answered"] == 9
+    last = slow.seen[-1]["cells"]
+    assert [cell["answered"] for cell in last] == [8, 8]  # type: ignore[attr-defined]
+    assert len(judged) == 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 from tenbin.backends.base import Backend, Portioned
@@ -43,8 +43,18 @@ class Listener(Protocol):
 
 
 Portion = Sequence[tuple[str, Response]]
-Noted = Callable[[Portion], None]
-"""Told answers with their keys, known or new, once they are kept."""
+
+
+class Follower(Protocol):
+    """Told which answers there are, once they are kept."""
+
+    def known(self, count: int) -> None:
+        """So many are there from earlier runs: said once, before any other comes."""
+        ...
+
+    def answered(self, portion: Portion) -> None:
+        """New ones, with their keys."""
+        ...
 
 
 def ask(
@@ -52,7 +62,7 @@ def ask(
     backend: Backend,
     answers: Answers,
     listener: Listener,
-    noted: Noted | None = None,
+    follower: Follower | None = None,
     spent: Spent | None = None,
 ) -> Spent:
     """Answer every request of the queue exactly once.
@@ -62,7 +72,7 @@ def ask(
         backend: Whom.
         answers: Where answers are kept.
         listener: Told how it goes.
-        noted: Told every answer.
+        follower: Told what is answered.
         spent: Counted up as answers come; a new one where none is given.
 
     Returns:
@@ -76,8 +86,8 @@ def ask(
         known = answers.known(keys)
         queue.settle(list(known))
         spent.from_journal += len(known)
-        if known and noted is not None:
-            noted(list(known.items()))
+    if follower is not None:
+        follower.known(spent.from_journal)
     if answers.damaged:
         listener.message(
             f"{answers.damaged:,} answers in {answers.place} are damaged: they are asked again"
@@ -92,7 +102,7 @@ def ask(
         listener.start(count, work)
         try:
             for portion in _portions(queue, backend):
-                _take(portion, queue, answers, spent, listener, noted)
+                _take(portion, queue, answers, spent, listener, follower)
         finally:
             listener.finish()
     left, _ = queue.left()
@@ -116,7 +126,7 @@ def _take(
     answers: Answers,
     spent: Spent,
     listener: Listener,
-    noted: Noted | None,
+    follower: Follower | None,
 ) -> None:
     keys = [key for key, _ in portion]
     work = queue.settle(keys)
@@ -128,8 +138,8 @@ def _take(
     for key, response in portion:
         spent.add(response)
         listener.advance(work[key])
-    if noted is not None:
-        noted(portion)
+    if follower is not None:
+        follower.answered(portion)
 
 
 def _wrong(keys: Sequence[str], open_ones: Collection[str], queue: Queue) -> str:

@@ -134,8 +134,7 @@ def _carry_out(going: Going, listener: Listener) -> Finished:
     """Ask everything, judge every answer, and score."""
     watch = going.watch
     with watch or nullcontext():
-        noted = watch.answered if watch is not None else None
-        ask(going.plan.queue, going.backend, going.answers, listener, noted, going.spent)
+        ask(going.plan.queue, going.backend, going.answers, listener, watch, going.spent)
         if watch is not None:
             watch.write("judging")
         counted = Counted(listener.prepare, "judging", len(going.plan))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -27,6 +27,8 @@ from tenbin.results.progress import write_progress
 _SECONDS_BETWEEN = 3.0
 _AT_ONCE = 500
 """Answers that are judged together: looking up their documents one by one would take longer."""
+_CATCHING_UP = {"asking": 0.3, "judging": 1.0}
+"""Seconds that earlier answers may take at each writing: a run goes on before they are judged."""
 
 
 @dataclass(slots=True)
@@ -84,9 +86,16 @@ class Watch:
         }
         self._fresh: dict[str, Response] = {}
         """Answers that no document was looked up for yet."""
+        self._earlier: Iterator[dict[str, Response]] = iter(())
+        """Answers of earlier runs, read when there is time for them."""
         self._total, self._done = len(plan.queue), 0
         self._started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._written = 0.0
+
+    def known(self, count: int) -> None:
+        """So many answers are there from earlier runs."""
+        self._done += count
+        self._earlier = map(self._answers.find, self._plan.queue.all_keys()) if count else iter(())
 
     def answered(self, portion: Sequence[tuple[str, Response]]) -> None:
         """More answers, which are kept already."""
@@ -103,6 +112,18 @@ class Watch:
     def _judge_fresh(self) -> None:
         """Judge the documents that are complete with the answers that came since."""
         fresh, self._fresh = self._fresh, {}
+        self._judge(fresh)
+
+    def _catch_up(self, seconds: float) -> None:
+        """Judge some of the documents that earlier runs have answered."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            answers = next(self._earlier, None)
+            if answers is None:
+                return
+            self._judge(answers)
+
+    def _judge(self, fresh: Mapping[str, Response]) -> None:
         for one in self._plan.completed_by(list(fresh)):
             earlier = [key for key in one.keys if key not in fresh]
             answers = {**fresh, **self._answers.read(earlier)} if earlier else fresh
@@ -116,6 +137,7 @@ class Watch:
         """Say how far the run is: `loading`, `asking`, `judging`, `writing` or `stopped`."""
         if self._fresh:
             self._judge_fresh()
+        self._catch_up(_CATCHING_UP.get(state, 0.0))
         write_progress(
             self._folder,
             {

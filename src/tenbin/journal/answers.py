@@ -50,13 +50,16 @@ class Answers:
         """Where they are kept."""
         return str(self._journal.path) if self._journal is not None else "a temporary file"
 
-    def known(self, keys: Sequence[str]) -> dict[str, Response]:
-        """What was answered in earlier runs; to be asked once for each key."""
+    def known(self, keys: Sequence[str]) -> dict[str, int]:
+        """Which of these were answered in earlier runs, each with the number of its source.
+
+        To be asked once for each key.
+        """
         if self._journal is None:
             return {}
-        found = self._journal.look_up(keys)
-        self._given.update(source for _, source in found.values())
-        return {key: answer for key, (answer, _) in found.items()}
+        found = self._journal.sources_of(keys)
+        self._given.update(found.values())
+        return found
 
     def write(self, portion: Sequence[tuple[str, Response]]) -> None:
         """Keep answers, all of them or none."""

@@ -11,9 +11,9 @@ import hashlib
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tenbin.journal.digests import RowDigest
 from tenbin.journal.faults import journal_faults
@@ -24,6 +24,7 @@ from tenbin.journal.sources import read_source, write_source
 from tenbin.records import Failure, Response
 from tenbin.shelf import chunks, marks
 
+Found = TypeVar("Found")
 _PATIENCE = 60.0
 """Seconds to wait for a process that writes a portion of answers."""
 _PATIENCE_AT_OPENING = 1800.0
@@ -65,7 +66,21 @@ class Journal:
 
     def look_up(self, keys: Iterable[str]) -> dict[str, tuple[Response, int]]:
         """The answers known for these keys, each with the number of its source."""
-        found: dict[str, tuple[Response, int]] = {}
+        return self._found(keys, lambda key, row: read_row(self._digest, key, *row))
+
+    def sources_of(self, keys: Iterable[str]) -> dict[str, int]:
+        """Which of these keys have an answer, each with the number of its source.
+
+        Digests are checked and answers are not made: a run that goes on looks all of its keys up
+        before it asks the first question.
+        """
+        return self._found(keys, lambda key, row: check_row(self._digest, key, *row)[2])
+
+    def _found(
+        self, keys: Iterable[str], read: Callable[[str, tuple[Any, ...]], Found]
+    ) -> dict[str, Found]:
+        """What is read of the rows of these keys; those that are damaged are removed."""
+        found: dict[str, Found] = {}
         with journal_faults(self.path):
             for chunk in chunks(keys):
                 rows = self._connection.execute(
@@ -79,7 +94,7 @@ class Journal:
                     if key not in asked:
                         continue  # the index is damaged: whatever this is, nobody asked for it
                     try:
-                        found[key] = read_row(self._digest, key, *row[1:])
+                        found[key] = read(key, row[1:])
                     except PayloadError:
                         bad.append(key)
                 self._remove(bad)
@@ -161,6 +176,18 @@ def read_row(
     Raises:
         PayloadError: The row is not what was written.
     """
+    name, text, source = check_row(digests, key, kind, payload, source, digest)
+    return decode(name, text), source
+
+
+def check_row(
+    digests: RowDigest, key: str, kind: Any, payload: Any, source: Any, digest: Any
+) -> tuple[str, str, int]:
+    """Kind, payload and source of a row.
+
+    Raises:
+        PayloadError: The row is not what was written.
+    """
     if not (type(kind) is type(payload) is type(digest) is bytes and type(source) is int):
         raise PayloadError("a column has another type")
     try:
@@ -169,7 +196,7 @@ def read_row(
         raise PayloadError("no UTF-8") from error
     if digests.of(key, name, payload, source) != digest:
         raise PayloadError("its digest is another")
-    return decode(name, text), source
+    return name, text, source
 
 
 def _opened(path: Path, told: Told) -> sqlite3.Connection:
