@@ -78,6 +78,9 @@ def write_tasks(folder: Path, documents: int) -> None:
             file.write(json.dumps({"id": at, "number": at, "sum": f"{at + 2}"}) + "\n")
 
 
+STAGES = ("load_data", "_plan", "_journal", "ask", "judge_all", "conclude", "write_finished")
+
+
 class Clock(Silence):
     """Notes when the answers that are known have been looked up, and when a new one has come."""
 
@@ -120,10 +123,6 @@ def clock_stages(clock: Clock) -> dict[str, dict[str, float]]:
     for name in STAGES:
         clocked(name)
     return spent
-
-
-STAGES = ("load_data", "_plan", "_journal", "ask", "judge_all", "summarise_cells", "record")
-STAGES = (*STAGES, "write_run")
 
 
 def one_pass(way: str, name: str, folder: Path) -> None:

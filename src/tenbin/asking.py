@@ -82,9 +82,9 @@ def ask(
         BackendError: When the backend leaves a request out, doubles one or invents one.
     """
     spent = spent if spent is not None else Spent()
-    for keys in queue.all_keys():
-        known = answers.known(keys)
-        queue.settle(list(known))
+    for numbers in queue.numbered_keys():
+        known = answers.known(list(numbers))
+        queue.settle_numbers([numbers[key] for key in known])
         spent.from_journal += len(known)
     if follower is not None:
         follower.known(spent.from_journal)

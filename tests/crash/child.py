@@ -34,8 +34,8 @@ from typing import Any
 STAGES = {
     "planning": "tenbin.planning.plan:Plan._write",
     "judging": "tenbin.judging:judge_planned",
-    "samples": "tenbin.run:sample_row",
-    "scores": "tenbin.run:summarise_cells",
+    "samples": "tenbin.concluding:sample_row",
+    "scores": "tenbin.concluding:summarise_cells",
     "answering": "tenbin.journal.answers:Answers.write",
     "probing": "tenbin.backends.hf.recalling:Forward",
     "forward": "tenbin.backends.hf.desk:Desk.targets",
@@ -76,22 +76,20 @@ class Steps:
         os.write(self._log, f"{json.dumps([what, value])}\n".encode())
 
 
-def hear_files(steps: Steps, folders: list[str]) -> None:
+def hear_files(steps: Steps, folders: list[Path]) -> None:
     """Make every change of a file below these folders a step."""
     kinds = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "open"}
 
     def hear(event: str, values: tuple[Any, ...]) -> None:
         if event not in kinds or not isinstance(values[0], str | os.PathLike):
             return
-        path = os.path.abspath(os.fspath(values[0]))
-        folder = next((one for one in folders if path.startswith(one + os.sep)), None)
+        path = Path(values[0]).absolute()
+        folder = next((one for one in folders if one in path.parents), None)
         if folder is None or (event == "open" and not _writes(values)):
             return
-        name = re.sub(r"[0-9a-f]{32}", "HASH", os.path.basename(path))
-        name = re.sub(r"\.\d+\.", ".PID.", name)
-        where = f"{os.path.basename(folder)}/"
-        inside = os.path.relpath(path, folder).split(os.sep)[0]
-        steps.step(f"{event} {where}{inside if inside != os.path.basename(path) else ''} {name}")
+        place = re.sub(r"[0-9a-f]{32}", "HASH", str(path.relative_to(folder.parent)))
+        place = re.sub(r"(\.|-)\d+\b", r"\1N", place)
+        steps.step(f"{event} {place}")
 
     sys.addaudithook(hear)
 
@@ -177,7 +175,7 @@ def run(order: dict[str, Any]) -> int:
     else:
         count_scripted(steps)
     hear_calls(steps, stages)
-    hear_files(steps, [str(Path(folder).resolve()) for folder in order["folders"]])
+    hear_files(steps, [Path(folder).resolve() for folder in order["folders"]])
     from tenbin.cli import main as command
 
     return command(arguments)

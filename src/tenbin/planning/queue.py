@@ -16,10 +16,11 @@ from tenbin.shelf import CHUNK, chunks, marks
 
 QUEUE_TABLES = (
     "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, "
-    "kind INTEGER NOT NULL, text BLOB NOT NULL, rest BLOB NOT NULL)",
-    # Apart from the texts: whoever settles a request must not write its text again.
-    "CREATE TABLE open (key TEXT PRIMARY KEY, work REAL NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE walk (id INTEGER PRIMARY KEY, key TEXT NOT NULL)",
+    "kind INTEGER NOT NULL, work REAL NOT NULL, text BLOB NOT NULL, rest BLOB NOT NULL)",
+    # Apart from the texts: whoever settles a request must not write its text again. By number and
+    # not by key: keys are hashes, and each would be on a page of its own.
+    "CREATE TABLE open (id INTEGER PRIMARY KEY, work REAL NOT NULL)",
+    "CREATE TABLE walk (id INTEGER PRIMARY KEY, request INTEGER NOT NULL)",
 )
 
 
@@ -33,12 +34,17 @@ class Queue:
     def put(self, requests: Iterable[Request]) -> None:
         """Ask these too; what was asked already is not asked again."""
         for chunk in chunks(requests):
+            last = self._database.execute("SELECT max(id) FROM requests").fetchone()[0]
             self._database.executemany(
-                "INSERT OR IGNORE INTO requests (key, kind, text, rest) VALUES (?, ?, ?, ?)",
-                ((r.key, r.place[0], pack_text(r.place[1]), pack_request(r)) for r in chunk),
+                "INSERT OR IGNORE INTO requests (key, kind, work, text, rest) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (
+                    (r.key, r.place[0], work_of(r), pack_text(r.place[1]), pack_request(r))
+                    for r in chunk
+                ),
             )
-            self._database.executemany(
-                "INSERT OR IGNORE INTO open VALUES (?, ?)", ((r.key, work_of(r)) for r in chunk)
+            self._database.execute(
+                "INSERT INTO open SELECT id, work FROM requests WHERE id > ?", (last or 0,)
             )
 
     def __len__(self) -> int:
@@ -61,18 +67,27 @@ class Queue:
 
     def all_keys(self) -> Iterator[list[str]]:
         """The keys of all requests, many at a time."""
+        for numbers in self.numbered_keys():
+            yield list(numbers)
+
+    def numbered_keys(self) -> Iterator[dict[str, int]]:
+        """The same, each key with the request's number."""
         last = 0
         while rows := self._database.execute(
             "SELECT id, key FROM requests WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
         ).fetchall():
             last = rows[-1][0]
-            yield [key for _, key in rows]
+            yield {key: number for number, key in rows}
 
     def open(self) -> Iterator[Request]:
         """Those that are open, in order of first use."""
-        for keys in self.all_keys():
-            known = f"SELECT key FROM open WHERE key IN ({marks(keys)})"
-            yield from self._read(f"WHERE key IN ({known}) ORDER BY id", keys)
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id FROM open WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            first, last = rows[0][0], rows[-1][0]
+            between = "JOIN open USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
+            yield from self._read(between, (first, last))
 
     def walk(self) -> Iterator[Request]:
         """Those that are open, in the order of their places.
@@ -82,12 +97,12 @@ class Queue:
         """
         self._database.execute("DELETE FROM walk")
         self._database.execute(
-            "INSERT INTO walk (key) SELECT requests.key FROM requests JOIN open USING (key) "
-            "ORDER BY kind, text, requests.key"
+            "INSERT INTO walk (request) SELECT id FROM requests JOIN open USING (id) "
+            "ORDER BY kind, text, key"
         )
         for start in range(0, self._count("walk"), CHUNK):
             yield from self._read(
-                "JOIN walk ON walk.key = requests.key WHERE walk.id > ? AND walk.id <= ? "
+                "JOIN walk ON walk.request = requests.id WHERE walk.id > ? AND walk.id <= ? "
                 "ORDER BY walk.id",
                 (start, start + CHUNK),
             )
@@ -108,7 +123,16 @@ class Queue:
         """
         settled: dict[str, float] = {}
         for chunk in chunks(keys):
-            condition = f"FROM open WHERE key IN ({marks(chunk)})"
-            settled |= dict(self._database.execute(f"SELECT key, work {condition}", chunk))
-            self._database.execute(f"DELETE {condition}", chunk)
+            rows = self._database.execute(
+                "SELECT id, key, open.work FROM requests JOIN open USING (id) "
+                f"WHERE key IN ({marks(chunk)})",
+                chunk,
+            ).fetchall()
+            settled |= {key: work for _, key, work in rows}
+            self.settle_numbers([number for number, _, _ in rows])
         return settled
+
+    def settle_numbers(self, numbers: Sequence[int]) -> None:
+        """Note that the requests of these numbers are answered."""
+        for chunk in chunks(numbers):
+            self._database.execute(f"DELETE FROM open WHERE id IN ({marks(chunk)})", chunk)
