@@ -110,11 +110,44 @@ def _check_template(
         if one.choices is not None and len(set(one.choices)) < len(one.choices):
             yield Finding("warning", where, f"{document.origin}: two choices are the same text")
             break
+    if task.kind == "generate":
+        yield from _check_indices(where, documents, worded)
     yield from _check_leak(where, assembly.description, documents, worded)
     stops = [s for s in template.stop if any(s in w.target for w in worded)]
     if stops:
         yield Finding(
             "warning", where, f"answers hold the stop string {stops[0]!r} and would be cut"
+        )
+
+
+def _check_indices(
+    where: str, documents: Sequence[Document], worded: list[Worded]
+) -> Iterator[Finding]:
+    """Are the references numbers that count the entries of a list beside them?"""
+    lists: set[str] | None = None
+    for document, one in zip(documents, worded, strict=True):
+        stripped = [reference.strip() for reference in one.references]
+        if not all(text.isdecimal() and len(text) < 10 for text in stripped):
+            return
+        highest = max(map(int, stripped))
+        fitting = {
+            name
+            for name, value in document.fields.items()
+            if isinstance(value, list) and len(value) >= 2 and highest < len(value)
+            # A number that is itself an entry is an answer, not an index.
+            if not any(str(entry).strip() in stripped for entry in value)
+        }
+        lists = fitting if lists is None else lists & fitting
+        if not lists:
+            return
+    if lists:
+        name = sorted(lists)[0]
+        yield Finding(
+            "warning",
+            where,
+            f"every reference is a number, such as {worded[0].references[0]!r}, and fits as an "
+            f"index into field {name!r}: models would have to write the number; "
+            f"`doc_to_choice: {name}` makes the entry's text the reference",
         )
 
 

@@ -5,6 +5,7 @@ Knows nothing of tasks; it renders a source over a mapping of fields or says why
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -17,11 +18,22 @@ from tenbin.errors import TaskError
 from tenbin.patterns import compile_pattern
 from tenbin.rendering import LimitedEnvironment, TooMuchWork, render_limited
 from tenbin.rendering.budget import TIME_CHECK, current
-from tenbin.rendering.environment import check_source, limited_filter
+from tenbin.rendering.environment import check_source, counted_output, limited_filter
+
+
+def _output(value: Any) -> Any:
+    """Refuse numbers that are none: rows written by programs hold NaN where a value is missing."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TaskError(
+            f"the template shows a number that is {value}",
+            "leave the row out, or test for the missing value in the template",
+        )
+    return counted_output(value)
+
 
 # keep_trailing_newline: Jinja would otherwise eat the newline that ends most prompts.
 _ENVIRONMENT = LimitedEnvironment(
-    undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, finalize=_output
 )
 _CONSTANTS = {True: ("true", "True"), False: ("false", "False"), None: ("none", "None")}
 _LANGUAGE_NAMES = frozenset({"loop", "self", "super", "caller", "varargs", "kwargs"})
@@ -90,7 +102,7 @@ def render(source: str, fields: Mapping[str, Any]) -> str:
     except TooMuchWork as error:
         raise TaskError(
             f"the template does too much for one document: {error}: {shown(source)}",
-            "limits: docs/tasks.md, under Limits",
+            "the limits stand in docs/add-a-template.md",
         ) from error
     except UnicodeEncodeError as error:
         raise TaskError(

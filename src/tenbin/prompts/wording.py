@@ -6,13 +6,23 @@ A document that is weighed whole has none of these: there the template gives one
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tenbin.errors import DataError, TaskError
-from tenbin.prompts.environment import names_used, render
+from tenbin.prompts.environment import language_names_used, names_used, render
 from tenbin.records import Document, Task, Template
+
+MOST_CHOICES = 1000
+"""Each choice is scored by itself."""
+_OWN_NAMES: Mapping[str, str] = {
+    "labels": "the task's `labels:`",
+    "system_prompt": "the text of --system_instruction or --system_prompt",
+}
+"""What templates can name besides a row's fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,7 @@ def word(task: Task, template: Template, document: Document, system_prompt: str)
     """
     fields = {**document.fields, "labels": list(task.labels), "system_prompt": system_prompt}
     try:
+        _refuse_shadowed(task, template, document)
         return _word(task, template, document, fields)
     except TaskError as error:
         raise _located(task, template, document, error) from error
@@ -57,6 +68,7 @@ def whole_text(task: Task, template: Template, document: Document) -> str:
                 f"doc_to_target names no field: {source!r} is the same text for every document",
                 f"fields: {', '.join(map(str, document.fields))}",
             )
+        _refuse_shadowed(task, template, document)
         text = _value(source, document.fields)
     except TaskError as error:
         raise _located(task, template, document, error) from error
@@ -73,6 +85,34 @@ def _located(task: Task, template: Template, document: Document, error: TaskErro
     return TaskError(f"{where}: {error.message}", error.hint)
 
 
+def _refuse_shadowed(task: Task, template: Template, document: Document) -> None:
+    """Refuse a field that the template's words would name but never mean."""
+    choices = template.choices if isinstance(template.choices, tuple) else (template.choices,)
+    sources = (template.text, template.target, template.example_target, *choices)
+    named = _special_names(tuple(source for source in sources if isinstance(source, str)))
+    if task.references is not None:
+        named |= {task.references.partition(".")[0]} & _OWN_NAMES.keys()
+    if task.kind == "roll":
+        named -= _OWN_NAMES.keys()
+    for name in sorted(named & document.fields.keys()):
+        meaning = _OWN_NAMES.get(name, "a word of the template language")
+        raise TaskError(
+            f"the row has a field {name!r}, but in a template {name!r} is {meaning}, "
+            "so that the field is never read",
+            f"rename the field in the data, such as to `row_{name}`, and in the template",
+        )
+
+
+@lru_cache(maxsize=512)
+def _special_names(sources: tuple[str, ...]) -> frozenset[str]:
+    """The names in a template that are not looked up in the row."""
+    found: set[str] = set()
+    for source in sources:
+        used = {source} if source in _OWN_NAMES else names_used(source)
+        found |= (used & _OWN_NAMES.keys()) | language_names_used(source)
+    return frozenset(found)
+
+
 def _word(task: Task, template: Template, document: Document, fields: Mapping[str, Any]) -> Worded:
     text = _value(template.text, fields)
     if task.kind == "choice":
@@ -83,12 +123,11 @@ def _word(task: Task, template: Template, document: Document, fields: Mapping[st
         num_choices: int | None = len(choices)
     else:
         choices, gold = None, None
-        accepted = _accepted(_value(template.target, fields))
+        options = None if template.choices is None else _choices(template.choices, fields)
+        accepted = _accepted(_value(template.target, fields), options, document)
         target = accepted[0]
         references = _references(task, fields) or accepted
-        num_choices = task.num_choices
-        if template.choices is not None:
-            num_choices = len(_choices(template.choices, fields))
+        num_choices = task.num_choices if options is None else len(options)
     if template.example_target is not None:
         target = render(template.example_target, fields)
     return Worded(str(text), choices, gold, references, target, num_choices)
@@ -99,22 +138,36 @@ def _value(source: str | int, fields: Mapping[str, Any]) -> Any:
     if isinstance(source, int):
         return source
     if source in fields:
-        return fields[source]
+        value = fields[source]
+        if isinstance(value, float) and not math.isfinite(value):
+            raise TaskError(f"field {source!r} is {value}, which is no number and no text")
+        return value
     return render(source, fields)
 
 
-def _accepted(value: Any) -> tuple[str, ...]:
-    """The answers a generation task's target stands for: a list is several, as in lm-eval."""
+def _accepted(value: Any, options: tuple[str, ...] | None, document: Document) -> tuple[str, ...]:
+    """The answers a generation task's target stands for: a list is several, as in lm-eval.
+
+    Where the question has options (doc_to_choice), a number is the index of one and stands for its
+    text, as in lm-eval.
+    """
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         try:
             value = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return (value,)
-    if isinstance(value, list | tuple):
-        if not value:
-            raise TaskError("doc_to_target gives an empty list")
-        return tuple(str(one) for one in value)
-    return (str(value),)
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise TaskError("doc_to_target gives an empty list")
+    if options is None:
+        return tuple(map(str, values))
+    return tuple(_option(one, options, document) for one in values)
+
+
+def _option(value: Any, options: tuple[str, ...], document: Document) -> str:
+    if isinstance(value, int) or (isinstance(value, str) and value.strip().isdecimal()):
+        return options[_gold(value, options, document)]
+    return str(value)
 
 
 def _choices(source: str | tuple[str, ...] | None, fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -125,11 +178,21 @@ def _choices(source: str | tuple[str, ...] | None, fields: Mapping[str, Any]) ->
     if isinstance(value, str):
         try:
             value = ast.literal_eval(value)
-        except (ValueError, SyntaxError) as error:
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
             raise TaskError(f"doc_to_choice gives no list: {value[:80]!r}") from error
     if not isinstance(value, list | tuple) or len(value) < 2:
-        raise TaskError(f"doc_to_choice gives no list of two or more choices: {value!r}")
+        raise TaskError(f"doc_to_choice gives no list of two or more choices: {_short(value)}")
+    if len(value) > MOST_CHOICES:
+        raise TaskError(
+            f"doc_to_choice gives {len(value):,} choices; at most {MOST_CHOICES:,} are scored",
+            "let the model write the answer (output_type: generate_until)",
+        )
     return tuple(map(str, value))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _gold(value: Any, choices: tuple[str, ...], document: Document) -> int:
@@ -137,15 +200,21 @@ def _gold(value: Any, choices: tuple[str, ...], document: Document) -> int:
         stripped = value.strip()
         if stripped in choices and not stripped.isdigit():
             return choices.index(stripped)
-        if stripped.isdigit():
+        if stripped.isdecimal() and len(stripped) < 10:
             value = int(stripped)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(choices):
         return value
     raise DataError(
-        f"{document.origin}: the gold answer {value!r} is not one of the {len(choices)} choices",
+        f"{document.origin}: the gold answer {_short(value)} is not one of the {len(choices)} "
+        "choices",
         f"it must be an index from 0 to {len(choices) - 1} (digits are an index), or the text of "
-        f"one of: {', '.join(choices)}",
+        f"one of: {_listed(choices)}",
     )
+
+
+def _listed(choices: tuple[str, ...]) -> str:
+    shown = [choice if len(choice) <= 80 else f"{choice[:77]}..." for choice in choices[:10]]
+    return ", ".join(shown + ["…"] * (len(choices) > 10))
 
 
 def _references(task: Task, fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -156,4 +225,4 @@ def _references(task: Task, fields: Mapping[str, Any]) -> tuple[str, ...]:
         if not isinstance(value, Mapping) or part not in value:
             raise TaskError(f"references: no field {task.references!r}")
         value = value[part]
-    return tuple(str(reference) for reference in value)
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)

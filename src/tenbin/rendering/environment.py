@@ -55,7 +55,8 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
 
     def __init__(self, **options: Any) -> None:
         """Take Jinja's own options."""
-        super().__init__(finalize=_output, **options)
+        options.setdefault("finalize", counted_output)
+        super().__init__(**options)
         self.concat = _concatenated  # type: ignore[assignment,method-assign,unused-ignore]
         for name, function in list(self.filters.items()):
             self.filters[name] = limited_filter(name, function)
@@ -159,7 +160,7 @@ def check_source(source: str) -> None:
         raise TooMuchWork(f"its source has more than {LONGEST_SOURCE:,} characters")
 
 
-def _output(value: Any) -> Any:
+def counted_output(value: Any) -> Any:
     """Check a value that is about to become text; texts are counted where they are joined."""
     if type(value) is str:
         return value
