@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from tenbin.cli.arguments import build_parser, explain_unknown, normalise_flags
 from tenbin.errors import TenbinError
+from tenbin.report.escaping import visible
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,14 +20,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.exit(2, f"tenbin: {explain_unknown(unknown, options.command)}\n")
+        parser.exit(2, f"tenbin: {visible(explain_unknown(unknown, options.command))}\n")
     if options.command is None:
         parser.print_help()
         return 0
     try:
         return _dispatch(options.command, options)
     except TenbinError as error:
-        print(f"tenbin: {error}", file=sys.stderr)
+        print(f"tenbin: {visible(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         kept = options.command in {"run", "sweep"} and not options.no_cache
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if not _means_full_disk(error):
             raise
-        print(f"tenbin: {_disk_is_full(error)}", file=sys.stderr)
+        print(f"tenbin: {visible(str(_disk_is_full(error)))}", file=sys.stderr)
         return 1
 
 

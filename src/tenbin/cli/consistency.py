@@ -32,8 +32,9 @@ def execute(options: argparse.Namespace) -> int:
         return 0
 
     from tenbin.report.consistency import print_consistency
+    from tenbin.report.escaping import visible
 
     print_consistency(document, options.items)
     if options.output:
-        print(f"written  {options.output}")
+        print(f"written  {visible(options.output)}")
     return 0

@@ -26,7 +26,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    from tenbin.report.terminal import make_console
+    from tenbin.report.console import make_console
 
     make_console().print(text, highlight=False, markup=False, soft_wrap=True)
 

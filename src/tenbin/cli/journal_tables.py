@@ -9,6 +9,7 @@ from typing import Any
 
 from tenbin.describing import Given, engines_of
 from tenbin.journal.listing import JournalFile
+from tenbin.report.escaping import visible
 
 
 def print_journals(folder: Path, journals: Sequence[JournalFile]) -> None:
@@ -17,7 +18,7 @@ def print_journals(folder: Path, journals: Sequence[JournalFile]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from tenbin.report.terminal import make_console
+    from tenbin.report.console import make_console
 
     console = make_console()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -45,7 +46,7 @@ def print_journals(folder: Path, journals: Sequence[JournalFile]) -> None:
 
 def print_journal(one: JournalFile) -> None:
     """Everything that is known of one."""
-    from tenbin.report.terminal import make_console
+    from tenbin.report.console import make_console
 
     console = make_console()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(one.answers.items()))
@@ -55,7 +56,7 @@ def print_journal(one: JournalFile) -> None:
         ("answers", f"{one.total:,}" + (f": {kinds}" if kinds else "")),
         ("size", size_in_words(one.size)),
         ("last used", _used(one)),
-        *(("fingerprint", _printable(name)) for name in one.fingerprints),
+        *(("fingerprint", visible(name)) for name in one.fingerprints),
     ]
     for engine in _engines(one):
         lines.append(("from", f"{engine.answers:,} answers by {_engine(engine.description)}"))
@@ -83,7 +84,7 @@ def _named(one: JournalFile) -> tuple[str, str]:
     """Models and engines; where nobody wrote them down, the fingerprint stands for the model."""
     engines = [_engine(engine.description, short=True) for engine in _engines(one)]
     models = [*one.models, *(() if one.models else one.fingerprints)]
-    shown = ", ".join(_printable(name) for name in models) or "–"
+    shown = ", ".join(visible(name) for name in models) or "–"
     return (shown if len(shown) <= 40 else f"{shown[:39]}…"), ", ".join(engines) or "–"
 
 
@@ -98,15 +99,10 @@ def _engine(description: Mapping[str, Any] | None, short: bool = False) -> str:
         parts += [said.get("mode"), said.get("generation")]
         parts += [f"{count:,} parameters" if type(count) is int else None]
     shown = [str(part) for part in parts if part not in (None, "", "none", "not run")]
-    return _printable((" " if short else ", ").join(shown))
+    return visible((" " if short else ", ").join(shown))
 
 
 def _used(one: JournalFile) -> str:
     if one.is_used:
         return "in use now"
     return datetime.fromtimestamp(one.last_used, timezone.utc).strftime("%Y-%m-%d %H:%M")
-
-
-def _printable(text: str) -> str:
-    """Nothing out of a file may move the cursor."""
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)

@@ -106,12 +106,13 @@ def _lengths(text: str, tokenizer: Tokenizer | None) -> dict[str, int]:
 def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     from rich.text import Text
 
-    from tenbin.report.terminal import make_console
+    from tenbin.report.console import make_console
+    from tenbin.report.escaping import visible
 
     console = make_console()
     console.rule(f"{prompt.cell.id} · shots {prompt.cell.shots} · document {prompt.document}")
-    # The prompt itself is printed raw: what is shown is what the model reads.
-    print(prompt.text)
+    # As it is, nothing wrapped: what is shown is what the model reads, control characters by name.
+    print(visible(prompt.text))
     console.print()
     if prompt.kind == "roll":
         lengths = _lengths(prompt.text, tokenizer).items()

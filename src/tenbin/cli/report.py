@@ -27,8 +27,8 @@ def write_report(
 ) -> None:
     """Write the page and the pictures, and say where they are."""
     from tenbin.report.charts.drawing import write_charts
+    from tenbin.report.console import make_console
     from tenbin.report.html.writing import write_page
-    from tenbin.report.terminal import make_console
     from tenbin.reporting import build_page, choose_charts
     from tenbin.results.folder import read_run
 

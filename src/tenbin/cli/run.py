@@ -60,7 +60,8 @@ def execute(options: argparse.Namespace) -> int:
         from tenbin.run import execute as run
     finished = run(config, open_progress())
 
-    from tenbin.report.terminal import make_console, print_results
+    from tenbin.report.console import make_console
+    from tenbin.report.terminal import print_results
 
     print_results(finished.document)
     if finished.folder is not None:

@@ -11,7 +11,8 @@ from pathlib import Path
 def execute(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from tenbin.report.charts.drawing import import_altair
-    from tenbin.report.terminal import make_console
+    from tenbin.report.console import make_console
+    from tenbin.report.escaping import visible
     from tenbin.serving.access import is_loopback
     from tenbin.serving.server import Server
 
@@ -21,7 +22,7 @@ def execute(options: argparse.Namespace) -> int:
         token = secrets.token_urlsafe(24)
 
     def log(line: str) -> None:
-        print(f"tenbin: {line}", file=sys.stderr, flush=True)
+        print(f"tenbin: {visible(line)}", file=sys.stderr, flush=True)
 
     server = Server(
         Path(options.folder), options.host, options.port, token, options.language,

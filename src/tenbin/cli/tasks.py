@@ -16,7 +16,7 @@ def execute(options: argparse.Namespace) -> int:
     from rich import box
     from rich.table import Table
 
-    from tenbin.report.terminal import make_console
+    from tenbin.report.console import make_console
 
     registry = load_registry(split_list(options.include_path or ""))
     tasks = [task for task in registry.all() if _matches(task, options.pattern)]

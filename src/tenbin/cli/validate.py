@@ -16,7 +16,8 @@ def execute(options: argparse.Namespace) -> int:
     """Print what was checked; the exit code is 1 when there is an error."""
     from rich.text import Text
 
-    from tenbin.report.terminal import make_console
+    from tenbin.report.console import make_console
+    from tenbin.report.escaping import visible
     from tenbin.validation import validate_task
 
     console = make_console()
@@ -36,16 +37,14 @@ def execute(options: argparse.Namespace) -> int:
         errors += len(bad)
         mark, style = ("✗", "red") if bad else ("✓", "green")
         console.print(
-            Text(f"{mark} {task.name} {task.version}", style=style),
+            Text(visible(f"{mark} {task.name} {task.version}"), style=style),
             f"{checked.templates} templates × {checked.documents:,} documents",
             highlight=False,
         )
         for finding in checked.findings:
             style = "red" if finding.severity == "error" else "yellow"
-            console.print(
-                Text(f"  {finding.severity}: {finding.where}: {finding.message}", style),
-                soft_wrap=True,
-            )
+            line = visible(f"  {finding.severity}: {finding.where}: {finding.message}")
+            console.print(Text(line, style), soft_wrap=True)
     return 1 if errors else 0
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from tenbin.report.answering import mode_of
-from tenbin.report.terminal import make_console, natural_width
+from tenbin.report.console import make_console
+from tenbin.report.escaping import made_visible
+from tenbin.report.terminal import natural_width
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SURE = 0.05
@@ -29,6 +30,7 @@ def print_comparison(
         console: Where to print; standard output by default.
     """
     console = console or make_console()
+    document = made_visible(document)
     for at, run in enumerate(document["runs"]):
         console.print(Text(f"{_letter(at)}  {run['name']}", style="bold"), soft_wrap=True)
         console.print(Text(f"   {_model(run)}", style="dim"), soft_wrap=True)
@@ -62,13 +64,13 @@ def _table(document: Mapping[str, Any]) -> Table:
     for row in document["comparisons"]:
         first, second, difference, interval = _numbers(row)
         table.add_row(
-            escape(_cell(document, row)),
-            escape(_metric(row)),
+            Text(_cell(document, row)),
+            Text(_metric(row)),
             f"{row['n']:,}",
             first,
             second,
             difference,
-            escape(interval),
+            Text(interval),
             f"{row['wins']:,}/{row['losses']:,}",
             _p(row["p_value"]),
             Text(_corrected(row), style=_style(row)),

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from tenbin.report.terminal import make_console
+from tenbin.report.console import make_console
+from tenbin.report.escaping import made_visible
 
 _WIDTH = 80
 _LABEL = 5
@@ -28,6 +29,7 @@ def print_consistency(
         console: Where to; standard output by default.
     """
     shown = _Lines(console or make_console())
+    document = made_visible(document)
     models = list(dict.fromkeys(str(run["model"]) for run in document["runs"]))
     shown.line(f"consistency of {', '.join(models)}", "dim")
     for family, facts in document["families"].items():

@@ -13,7 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal import make_console
+from tenbin.report.console import make_console
+from tenbin.report.escaping import made_visible
 
 _STYLES = {"problem": "red bold", "warning": "yellow", "note": "cyan", "ok": "green"}
 _FITS = {"named": "green bold", "likely": "green", "possible": "", "no sign": "dim"}
@@ -29,6 +30,7 @@ _OTHER_COLUMNS = 46
 def print_diagnosis(document: Mapping[str, Any], console: Console | None = None) -> None:
     """The model, the cells, what fits, what was found, languages and cost."""
     console = console or make_console()
+    document = made_visible(document)
     _print_model(document, console)
     console.print()
     console.print(_summary(document, console.width - _OTHER_COLUMNS))

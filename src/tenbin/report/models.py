@@ -13,7 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal import make_console, natural_width
+from tenbin.report.console import make_console
+from tenbin.report.escaping import made_visible
+from tenbin.report.terminal import natural_width
 
 Row = tuple[str, Mapping[str, Any], str]
 """A model's name, its scores as in result.json, and why there are none."""
@@ -22,6 +24,7 @@ Row = tuple[str, Mapping[str, Any], str]
 def print_models(rows: Sequence[Row], console: Console | None = None) -> None:
     """The first metric of every task for every model, then what failed."""
     console = console or make_console()
+    rows = made_visible(list(rows))
     scored = [(name, scores) for name, scores, _ in rows if scores]
     if scored:
         table = _wide(scored)

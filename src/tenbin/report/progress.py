@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+from tenbin.report.escaping import visible
+
 _SECONDS_BETWEEN_LINES = 15.0
 _SECONDS_OF_PACE = 2.0
 """Answers come in batches: what a shorter time shows is no pace."""
@@ -50,7 +52,7 @@ class LineProgress:
 
     def message(self, text: str) -> None:
         """A line of its own."""
-        print(f"tenbin: {text}", file=sys.stderr, flush=True)
+        print(f"tenbin: {visible(text)}", file=sys.stderr, flush=True)
 
     def transfer(self, name: str, done: int, total: int | None) -> None:
         """Speak when the last line is long ago, and at the end."""
@@ -115,9 +117,9 @@ class BarProgress:
     """A bar on a terminal."""
 
     def __init__(self) -> None:
-        from rich.console import Console
+        from tenbin.report.console import make_error_console
 
-        self._console = Console(stderr=True)
+        self._console = make_error_console()
         self._pace = _Pace()
         self._progress: Any = None
         self._task: Any = None
@@ -125,12 +127,15 @@ class BarProgress:
 
     def message(self, text: str) -> None:
         """A line above the bar."""
-        self._console.print(f"[dim]tenbin:[/dim] {_plain(text)}", highlight=False)
+        from rich.text import Text
+
+        line = Text("tenbin: ", style="dim", end="")
+        self._console.print(line, Text(visible(text)), sep="")
 
     def transfer(self, name: str, done: int, total: int | None) -> None:
         """One line that is drawn over; it stays when the file is complete."""
         end = "\n" if done == total else "\r"
-        self._console.print(f"fetching {_plain(name)}: {_size(done, total)}", end=end)
+        self._console.print(f"fetching {name}: {_size(done, total)}", end=end)
 
     def prepare(self, what: str, done: int, total: int) -> None:
         """One line that is drawn over; it stays at the end of what took long."""
@@ -140,7 +145,7 @@ class BarProgress:
             # As wide as the terminal: a shorter line would leave the end of the one before.
             width = self._console.width - 1
             shown = f"tenbin: {line}"[:width].ljust(width)
-            self._console.print(_plain(shown), end=end, highlight=False)
+            self._console.print(shown, end=end, highlight=False)
 
     def start(self, total: int, work: float) -> None:
         """Draw the bar."""
@@ -197,9 +202,3 @@ def _clock(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.report.answering import choice_lines, usage_lines
-from tenbin.report.terminal import make_console
+from tenbin.report.console import make_console
+from tenbin.report.escaping import made_visible
 
 _LABEL, _CELL = 22, 14
 """Columns that a task's name and a score with its error take in the overview."""
@@ -20,6 +21,7 @@ _LABEL, _CELL = 22, 14
 def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> None:
     """The overview of tasks and templates, each task in detail, and the command to go on with."""
     console = console or make_console()
+    report = made_visible(report)
     _print_overview(report, console)
     for task in report["tasks"]:
         console.print(_options_table(task))
@@ -34,6 +36,7 @@ def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> No
 def print_answering(document: Mapping[str, Any], console: Console | None = None) -> None:
     """How a server answered the sweep's run, and what that took."""
     console = console or make_console()
+    document = made_visible(document)
     for line in [*choice_lines(document), *usage_lines(document)]:
         console.print(Text(line, style="dim"), soft_wrap=True)
 

@@ -12,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.report.answering import choice_lines, mode_of, usage_lines
+from tenbin.report.console import make_console
+from tenbin.report.escaping import made_visible
 
 _WIDE = 0.05
 """Half an interval, as a share of the scale, from which a score says little and is told so."""
@@ -22,6 +24,7 @@ _HUGE = 1e6
 def print_results(document: Mapping[str, Any], console: Console | None = None) -> None:
     """The scores of a run: one line a metric, then groups, then what went wrong."""
     console = console or make_console()
+    document = made_visible(document)
     tables = [_score_table(document)]
     if document["groups"]:
         tables.append(_group_table(document))
@@ -163,18 +166,12 @@ def _print_lines(entries: Mapping[str, Any], details: Mapping[str, Any], console
     width = max((len(name) for name, *_ in lines), default=0)
     for name, value, error, interval, detail in lines:
         line = f"  {name:<{width}}  {value} ± {error}  {interval}"
-        console.print(line, highlight=False, soft_wrap=len(line) > console.width)
+        console.print(Text(line), soft_wrap=len(line) > console.width)
         plain, plain_error, _ = _unweighted(detail)
         if plain not in ("–", value):
             console.print(
                 f"  {'':<{width}}  mean of tasks {plain} ± {plain_error}", highlight=False
             )
-
-
-def make_console() -> Console:
-    """Standard output; a pipe gets plain lines wide enough for the whole table."""
-    console = Console()
-    return console if console.is_terminal else Console(width=120, color_system=None)
 
 
 def _table(title: str, *columns: tuple[str, str]) -> Table:
