@@ -141,8 +141,9 @@ def test_fewer_log_probabilities_than_tokens_are_noticed(
 )
 def test_numbers_that_cannot_be_likelihoods_are_refused(values: list[Any], reason: str) -> None:
     def script(before: int, body: Any) -> Answer:
+        tops = [None, *({"x": value} for value in values[1:])]
         shown = {"tokens": ["The capital of", " France is", body["prompt"][24:], "x"],
-                 "token_logprobs": values, "top_logprobs": [None, {}, {}, {}]}  # fmt: skip
+                 "token_logprobs": values, "top_logprobs": tops}  # fmt: skip
         answer = completion("x", logprobs=shown)
         answer["usage"]["prompt_tokens"] = 3
         return Answer(answer)

@@ -109,6 +109,10 @@ def _address(value: object) -> str:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("not an address such as http://127.0.0.1:8000/v1")
+    try:
+        _ = parts.port
+    except ValueError:
+        raise ValueError("an address whose port is no number up to 65535") from None
     return address
 
 

@@ -17,7 +17,7 @@ from tenbin.backends.finite import broken_model, is_finite, not_finite
 from tenbin.backends.openai.counting import usage_of
 from tenbin.backends.openai.dialect import decoding_fields
 from tenbin.backends.openai.generation import Written, prompt_fields, read_written
-from tenbin.backends.openai.prompt_tokens import number_of
+from tenbin.backends.openai.parsing import BadAnswerError, number_of
 from tenbin.backends.openai.question import Question, question_of
 from tenbin.backends.openai.session import Session
 from tenbin.backends.openai.transport import Reply
@@ -49,7 +49,10 @@ class Letters:
         written = read_written(reply)
         if isinstance(written, Failure):
             return written
-        return _picked(question, reply, written)
+        try:
+            return _picked(question, reply, written, self.depth > 0)
+        except BadAnswerError as error:
+            return Failure(error.kind, str(error), retryable=True)
 
 
 async def find_letters(session: Session) -> Letters:
@@ -65,14 +68,21 @@ async def find_letters(session: Session) -> Letters:
     for depth in _DEPTHS:
         reply = await _ask(session, _PROBE, depth)
         if isinstance(reply, Reply):
-            shown = first_tokens(reply.body) or []
-            if any(value is not None and math.isnan(value) for _, value in shown):
-                raise broken_model("the server gives nan for the first token of an answer")
-            shows = any(is_finite(value) for _, value in shown)
-            return Letters(depth) if shows else Letters(0, "asked for, not sent")
+            return _found(depth, reply)
         # Refused: with fewer of them it may go, and without any the documents may.
         reason = reply.message
     return Letters(0, reason)
+
+
+def _found(depth: int, reply: Reply) -> Letters:
+    try:
+        shown = first_tokens(reply.body) or []
+    except BadAnswerError as error:
+        return Letters(0, f"asked for, and not as the protocol has it: {error}")
+    if any(value is not None and math.isnan(value) for _, value in shown):
+        raise broken_model("the server gives nan for the first token of an answer")
+    shows = any(is_finite(value) for _, value in shown)
+    return Letters(depth) if shows else Letters(0, "asked for, not sent")
 
 
 async def _ask(session: Session, question: Question, depth: int) -> Reply | Failure:
@@ -93,10 +103,10 @@ def _depth_fields(depth: int, is_chat: bool) -> dict[str, Any]:
     return {"logprobs": True, "top_logprobs": depth} if is_chat else {"logprobs": depth}
 
 
-def _picked(question: Question, reply: Reply, written: Written) -> Picked | Failure:
+def _picked(question: Question, reply: Reply, written: Written, asked: bool) -> Picked | Failure:
     # A thought comes before the answer: its first token says nothing of the letters.
     thinks = written.thought or written.text.lstrip().startswith("<think>")
-    shown = None if thinks else first_tokens(reply.body)
+    shown = first_tokens(reply.body) if asked and not thinks else None
     for token, value in shown or ():
         # What is impossible may have minus infinity, unless it is one of the choices.
         if (value is not None and math.isnan(value)) or (
@@ -146,6 +156,9 @@ def first_tokens(body: Mapping[str, Any]) -> list[tuple[str, float | None]] | No
     """The likeliest first tokens of what was written; None where the server shows none.
 
     A token's value is None where the server says null or something that is no number.
+
+    Raises:
+        BadAnswerError: What it shows are no tokens.
     """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -154,12 +167,20 @@ def first_tokens(body: Mapping[str, Any]) -> list[tuple[str, float | None]] | No
         return None
     content, tops = shown.get("content"), shown.get("top_logprobs")
     if isinstance(content, list) and content and isinstance(content[0], Mapping):
-        entries = [content[0], *(content[0].get("top_logprobs") or ())]
+        others = content[0].get("top_logprobs") or []
+        entries = [content[0], *(others if isinstance(others, list) else [others])]
+        if not all(isinstance(one, Mapping) for one in entries):
+            raise BadAnswerError("the likeliest first tokens are no list of tokens")
         pairs = [(one.get("token"), one.get("logprob")) for one in entries]
     elif isinstance(tops, list) and tops and isinstance(tops[0], Mapping):
         pairs = list(tops[0].items())
     else:
         return None
     # The written token stands among the likeliest too, or apart from them: it counts once.
-    kept = {str(token): number_of(value) for token, value in pairs}
-    return list(kept.items()) or None
+    return list({_token(token): number_of(value) for token, value in pairs}.items()) or None
+
+
+def _token(token: Any) -> str:
+    if not isinstance(token, str):
+        raise BadAnswerError("a first token is no text")
+    return token

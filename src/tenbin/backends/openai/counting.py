@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tenbin.backends.openai.parsing import read_count
 from tenbin.backends.openai.transport import Reply
 from tenbin.records import Usage
 
@@ -56,6 +57,4 @@ def added(total: Usage, part: Usage | None) -> Usage:
 
 
 def _number(values: Any, name: str) -> int | None:
-    found = values.get(name) if isinstance(values, Mapping) else None
-    is_count = isinstance(found, int) and not isinstance(found, bool) and found >= 0
-    return found if is_count else None
+    return read_count(values.get(name)) if isinstance(values, Mapping) else None

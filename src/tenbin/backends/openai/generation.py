@@ -13,6 +13,7 @@ from typing import Any, Literal
 from tenbin.backends.openai.conversation import read_conversation, variables_of
 from tenbin.backends.openai.counting import thinking_tokens_of, usage_of
 from tenbin.backends.openai.dialect import cannot_draw, decoding_fields
+from tenbin.backends.openai.parsing import BadAnswerError, only_choice
 from tenbin.backends.openai.session import Session
 from tenbin.backends.openai.transport import Reply
 from tenbin.backends.thinking import Split, cut_at_stops, split_thought
@@ -125,14 +126,15 @@ def sent_stops(request: Generate, most: int) -> list[str]:
 
 
 def read_written(reply: Reply) -> Written | Failure:
-    """The first choice of an answer, or why it holds none."""
-    choices = reply.body.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        return Failure("malformed", "the answer holds no choices", retryable=True)
-    choice = choices[0]
+    """The only choice of an answer, or why it holds none."""
+    try:
+        choice = only_choice(reply.body)
+    except BadAnswerError as error:
+        return Failure(error.kind, str(error), retryable=True)
     message = choice.get("message")
     source = message if isinstance(message, Mapping) else choice
-    finish = str(choice.get("finish_reason") or "")
+    reason = choice.get("finish_reason")
+    finish = reason if isinstance(reason, str) else ""
     text = source.get("content") if source is message else choice.get("text")
     thought = source.get("reasoning_content") or source.get("reasoning") or ""
     if finish == "content_filter":
@@ -142,7 +144,7 @@ def read_written(reply: Reply) -> Written | Failure:
     if text is None and thought:
         text = ""
     if not isinstance(text, str):
-        return Failure("malformed", "the answer's first choice holds no text", retryable=True)
+        return Failure("malformed", "the answer's only choice holds no text", retryable=True)
     stopped_by = choice.get("stop_reason", ...)
     return Written(text, finish, stopped_by, thought if isinstance(thought, str) else "")
 

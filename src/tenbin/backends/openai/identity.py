@@ -7,23 +7,29 @@ no request. Answers go into the fingerprint and the results, the key taken out.
 from __future__ import annotations
 
 import hashlib
-import time
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.dialect import Dialect, dialect_of
+from tenbin.backends.openai.lookup import Lookup, Page, open_lookup
+from tenbin.backends.openai.parsing import read_count
+from tenbin.backends.openai.pump import pumped
 from tenbin.backends.openai.secret import Secret
-from tenbin.backends.openai.verdict import judge_refusal, read_error
+from tenbin.backends.openai.verdict import one_line
 from tenbin.errors import BackendError, ConfigError, guess_at
 
-_TRIES = 3
-_SECONDS, _SECONDS_TO_CONNECT = 20.0, 10.0
-_SHOWN = 80
-"""Characters of a wrong answer that a message repeats."""
 _KEPT = ("id", "root", "parent", "owned_by", "max_model_len", "meta")
 """What is said of a model. Not `created`: vLLM and llama.cpp give the time of asking there."""
+_LONGEST_FACT = 10_000
+"""Characters of one fact that results repeat; of a longer one they hold the checksum."""
+_LONGEST_NAME = 80
+_MOST_NAMES = 1_000
+"""Models among which a similar name is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,77 +55,51 @@ def identify(arguments: ServerArguments, secret: Secret) -> Identity:
         BackendError: It does not answer, or refuses the key.
         ConfigError: It has no such model, or several and none was named.
     """
-    import httpx
-
-    seconds = min(_SECONDS, arguments.timeout)
-    limits = httpx.Timeout(seconds, connect=min(_SECONDS_TO_CONNECT, seconds))
-    with httpx.Client(timeout=limits, headers=secret.headers()) as client:
-        response = _get(client, f"{arguments.base_url}/models", secret)
-        if response.status_code in (401, 403):
-            said_no = secret.scrubbed(response.text)
-            verdict = judge_refusal(response.status_code, said_no, secret.sent_from)
-            raise BackendError(f"{arguments.base_url}/models: {verdict.message}", verdict.hint)
-        listed = _listed(response)
-        dialect = dialect_of(response.headers.get("server", ""), _owner(listed))
-        if not listed and arguments.model is None:
-            raise _no_list(response, secret)
-        name = _chosen(arguments, listed, dialect)
-        said = next((one for one in listed if one.get("id") == name), None)
-        if said is None and len(listed) == 1 and dialect == "llama.cpp":
-            said = listed[0]  # It has one model and answers under any name.
-        facts = {key: said[key] for key in _KEPT if said and said.get(key) is not None}
-        if said and dialect == "plain" and said.get("created"):
-            facts["created"] = said["created"]
-        root = arguments.base_url.removesuffix("/v1")
-        template = None
-        if dialect == "llama.cpp":
-            properties = _read(client, f"{root}/props", secret)
-            facts |= _llama_facts(properties)
-            template = str(properties.get("chat_template") or "") or None
-        software = _software(client, root, dialect, facts, secret)
-    return Identity(name, dialect, _window(facts), _cleaned(facts, secret), software, template)
+    (found,) = pumped([arguments], partial(open_lookup, arguments, secret), _identify, 1)
+    return found
 
 
-def _get(client: Any, address: str, secret: Secret) -> Any:
-    import httpx
+async def _identify(lookup: Lookup, arguments: ServerArguments) -> Identity:
+    page = await lookup.get(f"{arguments.base_url}/models")
+    status = page.received.status
+    if status in (401, 403) or 300 <= status < 400:
+        raise BackendError(f"{page.address}: {page.refusal.message}", page.refusal.hint)
+    listed = _listed(page)
+    dialect = dialect_of(page.received.headers.get("server", ""), _owner(listed))
+    if not listed and arguments.model is None:
+        raise _no_list(page)
+    name = _chosen(arguments, listed, dialect)
+    said = next((one for one in listed if one["id"] == name), None)
+    if said is None and len(listed) == 1 and dialect == "llama.cpp":
+        said = listed[0]  # It has one model and answers under any name.
+    facts = {key: said[key] for key in _KEPT if said and said.get(key) is not None}
+    if said and dialect == "plain" and said.get("created"):
+        facts["created"] = said["created"]
+    root = arguments.base_url.removesuffix("/v1")
+    template = None
+    if dialect == "llama.cpp":
+        properties = await lookup.read(f"{root}/props")
+        facts |= _llama_facts(properties)
+        source = properties.get("chat_template")
+        template = source if isinstance(source, str) and source else None
+    software = await _software(lookup, root, dialect, facts)
+    recorded = {key: _recorded(value) for key, value in facts.items()}
+    return Identity(name, dialect, _window(facts), recorded, software, template)
 
-    for attempt in range(1, _TRIES + 1):
-        try:
-            response = client.get(address)
-        except httpx.HTTPError as error:
-            reason = secret.scrubbed(str(error)) or type(error).__name__
-            if "ssl" in reason.lower():
-                raise BackendError(
-                    f"no safe connection to {address}: {reason}",
-                    "a server of your own usually speaks plain http: base_url=http://…",
-                ) from None
-            if attempt == _TRIES:
-                raise BackendError(
-                    f"no server answers at {address}: {reason}",
-                    "start it, or check base_url; a server that is loading its model needs a while",
-                ) from None
-        else:
-            if response.status_code < 500 or attempt == _TRIES:
-                return response
-        time.sleep(0.5 * attempt)
-    raise AssertionError("the loop above returns or raises")
 
-
-def _listed(response: Any) -> list[Mapping[str, Any]]:
+def _listed(page: Page) -> list[Mapping[str, Any]]:
     """The models that a server lists; none where it does not list any."""
-    try:
-        found = response.json().get("data") if response.status_code == 200 else None
-    except (ValueError, AttributeError):
+    found = page.body.get("data") if isinstance(page.body, Mapping) else None
+    if not isinstance(found, list):
         return []
-    return [one for one in found or () if isinstance(one, Mapping) and one.get("id")]
+    named = (one for one in found if isinstance(one, Mapping))
+    return [one for one in named if isinstance(one.get("id"), str) and one["id"]]
 
 
-def _no_list(response: Any, secret: Secret) -> BackendError:
+def _no_list(page: Page) -> BackendError:
     """Nobody named the model, and what answers lists none: the address is the likely fault."""
-    words, _ = read_error(secret.scrubbed(response.text))
-    shown = f"HTTP {response.status_code}" + (f": {words[:_SHOWN]}" if words else "")
     return BackendError(
-        f"{response.request.url} lists no models ({shown})",
+        f"{page.address} lists no models ({page.summary})",
         "check base_url: the protocol begins there, usually after /v1; where a server lists none,"
         " add model=NAME",
     )
@@ -131,30 +111,19 @@ def _owner(listed: list[Mapping[str, Any]]) -> str:
 
 def _chosen(arguments: ServerArguments, listed: list[Mapping[str, Any]], dialect: Dialect) -> str:
     names = [str(one["id"]) for one in listed]
+    known = ", ".join(one_line(name, _LONGEST_NAME) for name in names[:8])
     if arguments.model is None:
         if len(names) == 1:
             return names[0]
-        known = ", ".join(names[:8])
         raise ConfigError(
             "the server has several models, and none is named", f"add model=NAME; it has: {known}"
         )
     if dialect in ("vllm", "sglang") and arguments.model not in names:
-        guess = guess_at(arguments.model, names)
-        raise ConfigError(
-            f"the server has no model {arguments.model!r}", f"{guess}it has: {', '.join(names[:8])}"
-        )
+        # Comparing names takes long where there are many long ones.
+        alike = [name for name in names[:_MOST_NAMES] if len(name) <= _LONGEST_NAME]
+        guess = guess_at(arguments.model, alike)
+        raise ConfigError(f"the server has no model {arguments.model!r}", f"{guess}it has: {known}")
     return arguments.model
-
-
-def _read(client: Any, address: str, secret: Secret) -> Mapping[str, Any]:
-    """A page beside the protocol; empty where the server has none."""
-    import httpx
-
-    try:
-        body = client.get(address).json()
-    except (httpx.HTTPError, ValueError):
-        return {}
-    return body if isinstance(body, Mapping) else {}
 
 
 def _llama_facts(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,14 +140,15 @@ def _llama_facts(properties: Mapping[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def _software(
-    client: Any, root: str, dialect: Dialect, facts: Mapping[str, Any], secret: Secret
+async def _software(
+    lookup: Lookup, root: str, dialect: Dialect, facts: Mapping[str, Any]
 ) -> str | None:
     if dialect == "llama.cpp":
-        return f"llama.cpp {facts['build']}" if facts.get("build") else "llama.cpp"
+        build = facts.get("build")
+        return f"llama.cpp {one_line(str(build), _LONGEST_NAME)}" if build else "llama.cpp"
     if dialect == "vllm":
-        version = _read(client, f"{root}/version", secret).get("version")
-        return f"vLLM {version}" if version else "vLLM"
+        version = (await lookup.read(f"{root}/version")).get("version")
+        return f"vLLM {one_line(str(version), _LONGEST_NAME)}" if version else "vLLM"
     return "SGLang" if dialect == "sglang" else None
 
 
@@ -188,16 +158,31 @@ def _window(facts: Mapping[str, Any]) -> int | None:
         facts.get("max_model_len"),
         meta.get("n_ctx") if isinstance(meta, Mapping) else None,
     ):
-        if isinstance(found, int) and found > 0:
-            return found
+        if window := read_count(found):
+            return window
     return None
 
 
-def _cleaned(facts: Any, secret: Secret) -> Any:
-    """What is said of a model as results record it: without the key, and files without folders."""
-    if isinstance(facts, Mapping):
-        return {str(name): _cleaned(value, secret) for name, value in facts.items()}
-    return short_name(secret.scrubbed(facts)) if isinstance(facts, str) else facts
+def _recorded(fact: Any) -> Any:
+    """What is said of a model as results record it: numbers that JSON has, and not too long."""
+    kept = _cleaned(fact)
+    written = json.dumps(kept, ensure_ascii=False)
+    if len(written) <= _LONGEST_FACT:
+        return kept
+    return f"{len(written):,} characters, sha256 {hashlib.sha256(written.encode()).hexdigest()}"
+
+
+def _cleaned(fact: Any) -> Any:
+    """A fact whose files are without folders, and whose numbers every reader of JSON takes."""
+    if isinstance(fact, Mapping):
+        return {name: _cleaned(value) for name, value in fact.items()}
+    if isinstance(fact, list):
+        return [_cleaned(value) for value in fact]
+    if isinstance(fact, float) and not math.isfinite(fact):
+        return str(fact)
+    if isinstance(fact, int) and abs(fact) > 2**53:
+        return f"a number of {fact.bit_length():,} bits"
+    return short_name(fact) if isinstance(fact, str) else fact
 
 
 def short_name(model: str) -> str:

@@ -53,8 +53,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         pass
     try:
         moment = parsedate_to_datetime(written)
-    except (TypeError, ValueError):
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
+        return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())
+    except (TypeError, ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())

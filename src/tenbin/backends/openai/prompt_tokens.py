@@ -8,14 +8,18 @@ said, never patched.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from tenbin.backends.openai.parsing import BadAnswerError, number_of, only_choice, read_count
 
 Way = Literal["echo", "prompt_logprobs"]
 
 _ABOVE_ZERO = 1e-3
 """Rounding noise of a log-probability of nearly 0."""
+_STANDS_FOR_INFINITY = -9999.0
+"""What vLLM writes for minus infinity, which JSON has no number for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,10 @@ class PromptToken:
     """Whether no token was likelier here."""
 
 
-class NotShownError(Exception):
+class NotShownError(BadAnswerError):
     """The answer does not hold what was asked for; the message says what is missing."""
+
+    kind = "not_shown"
 
 
 def asking_fields(way: Way) -> dict[str, Any]:
@@ -53,23 +59,25 @@ def read_tokens(way: Way, body: Mapping[str, Any], ids: Sequence[int] | None) ->
     Raises:
         NotShownError: They are not there, not all of them, or no log-probabilities. Whether they
             are finite is for the caller to see, who knows which of them count.
+        BadAnswerError: What is there are no tokens.
     """
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, Mapping):
-        raise NotShownError("the answer holds no choices")
-    tokens = _echoed(choice) if way == "echo" else _listed(choice, ids)
-    count = len(ids) if ids is not None else _counted(body, tokens, way)
-    if len(tokens) < count:
-        raise NotShownError(f"{len(tokens)} log-probabilities came for {count} tokens")
-    kept = tokens[:count]
-    for token in kept[1:]:
+    choice = only_choice(body)
+    if way == "prompt_logprobs":
+        tokens = _listed(choice, ids)
+    else:
+        tokens = _echoed(choice, _counted(body) if ids is None else len(ids), ids is not None)
+    for token in tokens[1:]:
         if token.logprob is not None and token.logprob > _ABOVE_ZERO and token.logprob != math.inf:
             raise NotShownError(f"{token.logprob!r} is no log-probability")
-    return kept
+    return tokens
 
 
-def _echoed(choice: Mapping[str, Any]) -> list[PromptToken]:
+def _check_count(came: int, count: int, most: int) -> None:
+    if not count <= came <= most:
+        raise NotShownError(f"{came:,} log-probabilities came for {count:,} tokens")
+
+
+def _echoed(choice: Mapping[str, Any], count: int, is_exact: bool) -> list[PromptToken]:
     shown = choice.get("logprobs")
     texts = shown.get("tokens") if isinstance(shown, Mapping) else None
     values = shown.get("token_logprobs") if isinstance(shown, Mapping) else None
@@ -81,58 +89,65 @@ def _echoed(choice: Mapping[str, Any]) -> list[PromptToken]:
         raise NotShownError("echo was taken and ignored: only what was written came back")
     if not isinstance(tops, list) or len(tops) != len(texts):
         raise NotShownError("the likeliest tokens were not shown")
-    return [
-        PromptToken(str(text), number_of(value), _is_top(number_of(value), top))
-        for text, value, top in zip(texts, values, tops, strict=True)
-    ]
+    # One token was to be written behind the prompt: with more of them, and no text to go by, the
+    # prompt's own could not be told from them.
+    _check_count(len(values), count, count + 1 if is_exact else len(values))
+    tokens = [PromptToken(_text(texts[0]), None, False)]
+    for text, value, top in zip(texts[1:count], values[1:count], tops[1:count], strict=True):
+        if not isinstance(top, Mapping) or not top:
+            raise NotShownError("the likeliest tokens were not shown")
+        own = _logprob(value)
+        tokens.append(PromptToken(_text(text), own, _is_top(own, top.values())))
+    return tokens
 
 
-def _is_top(value: float | None, top: Any) -> bool:
-    others = [number_of(one) for one in top.values()] if isinstance(top, Mapping) else []
-    return value is not None and all(one is None or value >= one for one in others)
+def _is_top(value: float | None, others: Iterable[Any]) -> bool:
+    numbers = map(number_of, others)
+    return value is not None and all(one is None or value >= one for one in numbers)
 
 
 def _listed(choice: Mapping[str, Any], ids: Sequence[int] | None) -> list[PromptToken]:
     shown = choice.get("prompt_logprobs")
     if not isinstance(shown, list) or len(shown) < 2 or shown[0] is not None:
         raise NotShownError("prompt_logprobs was taken and ignored")
+    if ids is not None:
+        _check_count(len(shown), len(ids), len(ids))
     tokens = [PromptToken("", None, False)]
     for position, entry in enumerate(shown[1:], start=1):
         if not isinstance(entry, Mapping) or not entry:
             raise NotShownError(f"token {position} has no log-probability")
+        if not all(isinstance(one, Mapping) for one in entry.values()):
+            raise BadAnswerError(f"token {position} is not listed with its log-probability")
         # The prompt's own token comes first, the likeliest one after it.
-        own = str(ids[position]) if ids is not None and position < len(ids) else next(iter(entry))
-        found = entry.get(own)
-        if not isinstance(found, Mapping):
+        found = entry.get(str(ids[position]) if ids is not None else next(iter(entry)))
+        if found is None:
             raise NotShownError(f"token {position} is not the one that was sent")
-        value = number_of(found.get("logprob"))
-        others = [
-            number_of(one.get("logprob")) for one in entry.values() if isinstance(one, Mapping)
-        ]
-        is_top = value is not None and all(one is None or value >= one for one in others)
-        tokens.append(PromptToken(str(found.get("decoded_token") or ""), value, is_top))
+        own = _logprob(found.get("logprob"))
+        is_top = _is_top(own, (one.get("logprob") for one in entry.values()))
+        decoded = found.get("decoded_token")
+        tokens.append(PromptToken("" if decoded is None else _text(decoded), own, is_top))
     return tokens
 
 
-def _counted(body: Mapping[str, Any], tokens: Sequence[PromptToken], way: Way) -> int:
-    """How many of the tokens are the prompt's: all that are listed, or as many as were counted."""
-    if way == "prompt_logprobs":
-        return len(tokens)
+def _counted(body: Mapping[str, Any]) -> int:
+    """How many tokens the prompt has, as the server counted them."""
     usage = body.get("usage")
-    counted = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    if not isinstance(counted, int):
+    counted = read_count(usage.get("prompt_tokens")) if isinstance(usage, Mapping) else None
+    if counted is None:
         raise NotShownError("the server does not count the prompt's tokens")
     return counted
 
 
-def number_of(value: Any) -> float | None:
-    """A number out of JSON, infinite where it is too large; None: it is none."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+def _logprob(value: Any) -> float | None:
+    """The log-probability of one of the prompt's own tokens; None: it is no number."""
+    found = number_of(value)
+    return -math.inf if found is not None and found <= _STANDS_FOR_INFINITY else found
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadAnswerError("a token of the prompt is no text")
+    return value
 
 
 def scored_tokens(tokens: Sequence[PromptToken], text: str, border: int) -> list[PromptToken]:

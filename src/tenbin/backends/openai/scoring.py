@@ -16,8 +16,8 @@ from tenbin.backends.base import Encoding
 from tenbin.backends.finite import is_finite, not_finite, summed
 from tenbin.backends.openai.counting import joined, usage_of
 from tenbin.backends.openai.dialect import decoding_fields
+from tenbin.backends.openai.parsing import BadAnswerError
 from tenbin.backends.openai.prompt_tokens import (
-    NotShownError,
     PromptToken,
     Way,
     asking_fields,
@@ -143,8 +143,8 @@ class Scales:
                 scored = scored_tokens(tokens, prompt, where)
             else:
                 scored = tokens[-where:]
-        except NotShownError as error:
-            return Failure("not_shown", str(error))
+        except BadAnswerError as error:
+            return Failure(error.kind, str(error))
         if not scored:
             return Failure("empty_continuation", "no token is left for the continuation")
         broken = [token.logprob for token in scored if not is_finite(token.logprob)]

@@ -1,26 +1,28 @@
 """The key: read from the environment, sent to one address, and taken out of every other text.
 
-Knows nothing of requests.
+Knows nothing of requests; `scrubbing` knows the ways in which a server may write a key.
 """
 
 from __future__ import annotations
 
 import os
 
+from tenbin.backends.openai.scrubbing import Scrubber
 from tenbin.errors import ConfigError
 
 USUAL_VARIABLE = "OPENAI_API_KEY"
-_LONG_ENOUGH = 12
-"""Characters from which a key cannot stand in an answer by chance; `EMPTY` can."""
+_LONGEST = 4096
+"""Characters; the headers of a call have to fit into what servers take."""
 
 
 class Secret:
     """A key that no text shows, its own representation included."""
 
-    __slots__ = ("_key", "variable")
+    __slots__ = ("_key", "_scrubber", "variable")
 
     def __init__(self, key: str = "", variable: str = USUAL_VARIABLE) -> None:
         self._key = key
+        self._scrubber = Scrubber(key)
         self.variable = variable
 
     def __repr__(self) -> str:
@@ -40,11 +42,15 @@ class Secret:
 
     def scrubbed(self, text: str) -> str:
         """A message without the key, which some servers repeat in their errors."""
-        return text.replace(self._key, "[key]") if self._key else text
+        return self._scrubber.from_message(text)
 
     def scrubbed_answer(self, text: str) -> str:
-        """A server's answer without the key; a short one may be a word of the answer."""
-        return self.scrubbed(text) if len(self._key) >= _LONG_ENOUGH else text
+        """A model's text without the key; a short one may be a word of the text."""
+        return self._scrubber.from_answer(text)
+
+    def may_be_in(self, written: str) -> bool:
+        """Whether strings of this JSON may hold the key, by a quick look at it as it came."""
+        return self._scrubber.may_be_in(written)
 
 
 def read_secret(variable: str | None) -> Secret:
@@ -66,5 +72,9 @@ def read_secret(variable: str | None) -> Secret:
     if not key.isascii() or any(mark.isspace() or not mark.isprintable() for mark in key):
         raise ConfigError(
             f"{name} holds spaces or characters that no key has", "set it to the key alone"
+        )
+    if len(key) > _LONGEST:
+        raise ConfigError(
+            f"{name} holds {len(key):,} characters, more than any key", "set it to the key alone"
         )
     return Secret(key, name)

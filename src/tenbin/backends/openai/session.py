@@ -25,6 +25,9 @@ _COUNTED = frozenset({"server", "timeout", "connection", "malformed", "refused",
 """Failures that say something of the server; a prompt that is too long says nothing of it."""
 
 
+_ANSWER_BYTES, _BYTES_A_TOKEN = 16 << 20, 4 << 10
+"""Bytes that an answer may have, beside those for its question: some in any case, and more for each
+token that is asked for, which may be shown with the twenty likeliest ones."""
 _LONGEST_CONNECT = 30.0
 """Seconds until a server that does not take a connection is not there."""
 
@@ -40,6 +43,8 @@ class Server:
     is_chat: bool
     first_wait: float = 0.5
     """Seconds before the first further try."""
+    answer_bytes: int = _ANSWER_BYTES
+    """Bytes that an answer may have in any case."""
 
 
 @dataclass(slots=True)
@@ -57,7 +62,11 @@ class Session:
     async def ask(self, body: dict[str, object]) -> Reply | Failure:
         """One call for text: completions, or a chat."""
         path = "/chat/completions" if self.server.is_chat else "/completions"
-        reply = await self.transport.post(path, {"model": self.server.model, **body})
+        tokens = body.get(self.server.arguments.limit_field)
+        most = self.server.answer_bytes + _BYTES_A_TOKEN * (
+            tokens if isinstance(tokens, int) else 0
+        )
+        reply = await self.transport.post(path, {"model": self.server.model, **body}, most)
         if isinstance(reply, Reply):
             self.counted = added(self.counted, usage_of(reply))
         return reply

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tenbin.backends.openai.parsing import BadAnswerError, cleaned
+from tenbin.backends.openai.secret import Secret
+
 _PASSING = frozenset({408, 409, 425, 429})
 _LASTING_FAULTS = frozenset({501, 505})
 """Of the server's own faults those that another try meets again."""
@@ -28,6 +31,9 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_WORDS = 300
+_LONGEST_READ = 20_000
+"""Characters of a message that are looked at."""
+_TAG = re.compile(r"<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +49,16 @@ class Verdict:
     """Whether fewer calls at a time would help."""
 
 
-def judge_refusal(status: int, text: str, key_variable: str | None = None) -> Verdict:
+def judge_refusal(status: int, text: str, secret: Secret, elsewhere: str = "") -> Verdict:
     """What an answer other than a good one means.
 
     Args:
         status: The HTTP status, or the code inside an error that came with status 200.
-        text: The body, the key taken out.
-        key_variable: The environment's name for the key that was sent; None: none was.
+        text: The body.
+        secret: The key that was sent; it is taken out of every message.
+        elsewhere: The address that a redirect points to.
     """
-    words, codes = read_error(text)
+    words, codes = read_error(text, secret)
     said = f"HTTP {status}: {words}" if words else f"HTTP {status}"
     if "insufficient_quota" in codes or status == 402:
         hint = (
@@ -61,29 +68,35 @@ def judge_refusal(status: int, text: str, key_variable: str | None = None) -> Ve
         return Verdict("fatal", "quota", said, hint)
     if status in _PASSING or (status >= 500 and status not in _LASTING_FAULTS):
         return Verdict("passing", "server", said, overburdened=status in _OVERBURDENED)
-    if status == 401 and key_variable is not None:
-        return Verdict("fatal", "server", said, f"the key in {key_variable} is not taken: check it,"
-                       " or name another variable with api_key_env=NAME")  # fmt: skip
+    if status == 401 and secret:
+        hint = f"the key in {secret.variable} is not taken: check it, or name another variable"
+        return Verdict("fatal", "server", said, f"{hint} with api_key_env=NAME")
     if status in _REMEDIES:
         return Verdict("fatal", "server", said, _REMEDIES[status])
     if 300 <= status < 400:
-        return Verdict("fatal", "server", f"{said}: it points elsewhere", "name that address")
+        there = (
+            one_line(secret.scrubbed(elsewhere[:_LONGEST_READ])) or "an address it does not name"
+        )
+        # The key and the prompts are for the address that the user named, and for no other.
+        return Verdict("fatal", "server", f"HTTP {status}: it points to {there}, and redirects are"
+                       " not followed", "if you trust that address, name it with base_url"
+                       )  # fmt: skip
     if status == 413 or _OVERFLOW.search(f"{words} {' '.join(codes)}"):
         return Verdict("refused", "context_overflow", said)
     return Verdict("refused", "refused", said)
 
 
-def read_error(text: str) -> tuple[str, frozenset[str]]:
-    """The words of an error body on one line, and the codes and types it names."""
+def read_error(text: str, secret: Secret) -> tuple[str, frozenset[str]]:
+    """The words of an error body on one line without the key, and the codes and types it names."""
     try:
-        body = json.loads(text)
-    except ValueError:
-        return _one_line(re.sub(r"<[^>]*>", " ", text)), frozenset()
+        body = cleaned(json.loads(text), lambda said: secret.scrubbed(said[:_LONGEST_READ]))
+    except (ValueError, RecursionError, BadAnswerError):
+        return one_line(secret.scrubbed(_TAG.sub(" ", text[:_LONGEST_READ]))), frozenset()
     error = body.get("error", body) if isinstance(body, dict) else body
     if not isinstance(error, dict):
-        return _one_line(str(error)), frozenset()
+        return one_line(str(error)), frozenset()
     codes = frozenset(str(error[name]) for name in ("code", "type") if error.get(name))
-    return _one_line(_words_of(error)), codes
+    return one_line(_words_of(error)), codes
 
 
 def _words_of(error: Mapping[str, Any]) -> str:
@@ -94,6 +107,8 @@ def _words_of(error: Mapping[str, Any]) -> str:
     return json.dumps(error, ensure_ascii=False)
 
 
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 1] + "…"
+def one_line(text: str, longest: int = _LONGEST_WORDS) -> str:
+    """What a server said as one line for a terminal, control characters shown as escapes."""
+    line = " ".join(text[:_LONGEST_READ].split())
+    line = "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in line)
+    return line if len(line) <= longest else line[: longest - 1] + "…"
