@@ -24,12 +24,13 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm check golden bench lock audit sbom clean
+.PHONY: help install demo test test-vllm fuzz check golden bench lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
 	@echo "make test    all tests"
 	@echo "make test-vllm  tests of the vllm backend and of a vLLM server, in an environment of their own"
+	@echo "make fuzz    damaged inputs of every kind for FUZZ_SECONDS (600), findings under fuzz-failures/"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make golden  write golden prompts of new task versions"
 	@echo "make lock    resolve the versions that make installs anew (requirements/lock.txt)"
@@ -52,6 +53,12 @@ demo: install
 
 test: install
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup
+
+FUZZ_SECONDS ?= 600
+FUZZ_SEED ?= 0
+FUZZ_PROCESSES ?= 2
+fuzz: install
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --processes $(FUZZ_PROCESSES) --summary benchmarks/results/fuzz.json
 
 # vLLM pins other versions of what tenbin needs, and its build for machines without a GPU has a torch of its own.
 $(VLLM_STAMP): pyproject.toml requirements/vllm.txt

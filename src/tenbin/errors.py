@@ -18,14 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tenbin.printable import brief
+
+_LONGEST_MESSAGE, _LONGEST_HINT = 4_000, 2_000
+"""Characters: a message may repeat what it was given, which may be a file of any size."""
+
 
 class TenbinError(Exception):
     """Something the user can mend; `hint` says how."""
 
     def __init__(self, message: str, hint: str = "") -> None:
+        message = brief(message, _LONGEST_MESSAGE)
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = brief(hint, _LONGEST_HINT)
 
     def __str__(self) -> str:
         return f"{self.message}\n  → {self.hint}" if self.hint else self.message

@@ -267,7 +267,7 @@ def open_scripted(settings: BackendSettings) -> Backend:
             raise ConfigError(f"unknown model argument {name!r}", f"scripted knows: {known}")
         try:
             options[name] = _OPTIONS[name](value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ConfigError(f"model argument {name}={value!r} is not a number") from None
     text = options.pop("text", None)
     if text is not None:

@@ -13,6 +13,7 @@ from typing import Any
 from tenbin.config import kinds, writing
 from tenbin.config.settings import CROSSFIT, RunConfig
 from tenbin.errors import ConfigError
+from tenbin.printable import shown
 from tenbin.profiles import Profile, find_profile
 
 
@@ -113,7 +114,7 @@ def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
         try:
             values[key] = _COERCE[key](value)
         except ValueError as error:
-            raise ConfigError(f"{prefix}{name} takes {error}, not {value!r}") from None
+            raise ConfigError(f"{prefix}{name} takes {error}, not {shown(value)}") from None
     return values
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from tenbin.config.building import check_values
 from tenbin.config.kinds import positive
 from tenbin.errors import ConfigError
+from tenbin.printable import shown
 
 MODELS, AT_ONCE = "models", "models_at_once"
 """Keys of a run file that many models have in common."""
@@ -67,19 +68,19 @@ def list_models(given: Mapping[str, Any], where: str) -> ModelsFile:
     try:
         number = None if at_once is None else positive(at_once)
     except ValueError as error:
-        raise ConfigError(f"{where}: {AT_ONCE} takes {error}, not {at_once!r}") from None
+        raise ConfigError(f"{where}: {AT_ONCE} takes {error}, not {shown(at_once)}") from None
     return ModelsFile(check_values(shared, where), tuple(models), number)
 
 
 def _read_mapping(path: str | Path) -> dict[str, Any]:
-    import yaml
+    from tenbin.yaml_files import YamlError, read_yaml
 
     try:
-        loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        loaded = read_yaml(Path(path))
     except OSError as error:
         raise ConfigError(f"--config {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--config {path}: not valid YAML: {error}") from error
+    except YamlError as error:
+        raise ConfigError(f"--config {path}: {error}") from error
     if not isinstance(loaded, dict):
         raise ConfigError(f"--config {path}: a run file is a mapping of keys")
     return loaded

@@ -11,12 +11,29 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+_MOST = 10**18
+"""Below what 64 bits hold: databases and tables keep numbers in them."""
+_DEEPEST = 8
+
 
 def text(value: Any) -> str:
     """A text; a number that YAML read out of one is one too."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise ValueError("a text")
+    if not isinstance(value, str):
+        raise ValueError("a text")
+    if not _is_writable(value):
+        raise ValueError("a text in UTF-8, without control characters")
+    return value
+
+
+def _is_writable(value: str) -> bool:
+    """Whether results and file names can hold a text."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in value
 
 
 def path(value: Any) -> str:
@@ -38,9 +55,12 @@ def whole(value: Any) -> int:
     try:
         if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
             raise ValueError
-        return int(value)
+        number = int(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("a whole number") from None
+    if abs(number) >= _MOST:
+        raise ValueError("a whole number of at most 18 digits")
+    return number
 
 
 def positive(value: Any) -> int:
@@ -138,7 +158,7 @@ def batch(value: Any) -> int | str:
 def parse_model_args(value: Any) -> dict[str, Any]:
     """`pretrained=PATH,dtype=float32` as a mapping; a mapping stays as it is."""
     if isinstance(value, Mapping):
-        return dict(value)
+        return {text(name): _plain(text(name), content) for name, content in value.items()}
     arguments: dict[str, Any] = {}
     for part in split_list(value):
         name, equals, content = str(part).partition("=")
@@ -146,5 +166,20 @@ def parse_model_args(value: Any) -> dict[str, Any]:
             raise ValueError(f"name=value pairs joined by commas; {part!r} is none")
         if name.strip() in arguments:
             raise ValueError(f"each name once; {name.strip()!r} stands there twice")
-        arguments[name.strip()] = content.strip()
+        arguments[text(name.strip())] = text(content.strip())
     return arguments
+
+
+def _plain(name: str, value: Any, depth: int = 0) -> Any:
+    """A value that a run file can hold and result.json too: YAML knows days and sets besides."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str | int | float):
+        if isinstance(value, float):
+            return real(value)
+        return whole(value) if isinstance(value, int) else text(value)
+    if isinstance(value, list | tuple) and depth < _DEEPEST:
+        return [_plain(name, one, depth + 1) for one in value]
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        return {text(key): _plain(name, one, depth + 1) for key, one in value.items()}
+    raise ValueError(f"texts, numbers, true and false; {name} is none (put it between quotes)")

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from tenbin.documents.parsing import check_characters
 from tenbin.documents.rows import Row, describe_value
 from tenbin.errors import DataError
 
@@ -51,7 +52,8 @@ def take_label(row: Row, field: str, count: int, words: Mapping[str, int] | None
         index = value
     elif isinstance(value, str):
         written = value.strip()
-        if written.isascii() and written.isdigit():
+        # Python refuses to read numbers of thousands of digits.
+        if written.isascii() and written.isdigit() and len(written) < 20:
             index = int(written)
         elif words:
             index = words.get(written, words.get(written.lower()))
@@ -83,10 +85,15 @@ def check_texts(row: Row, field: str, values: Any, count: int) -> list[str]:
 def parse_written_list(row: Row, field: str, text: str) -> Any:
     """Read a list that a copy of the data has written out as text, in JSON or as Python would."""
     try:
-        return json.loads(text)
-    except ValueError:
-        pass
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = _parse_python(row, field, text)
+    check_characters(value, row.origin)
+    return value
+
+
+def _parse_python(row: Row, field: str, text: str) -> Any:
     try:
         return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         refuse(row, field, text, "a list, or a list written as a string")

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tenbin.home import expanded
+
 JGLUE_VERSIONS = ("1.1", "1.3")
 
 Progress = Callable[[str, int, int | None], None]
@@ -19,7 +21,7 @@ Progress = Callable[[str, int, int | None], None]
 def cache_directory() -> Path:
     """Return the folder that downloads are kept in: $TENBIN_CACHE, else ~/.cache/tenbin."""
     chosen = os.environ.get("TENBIN_CACHE")
-    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "tenbin"
+    return expanded(chosen) if chosen else Path.home() / ".cache" / "tenbin"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from tenbin.documents.reading import RowFile, open_rows
 from tenbin.documents.repeats import SeenIds
 from tenbin.documents.schemas import SCHEMAS
 from tenbin.errors import ConfigError, DataError
+from tenbin.home import expanded
 from tenbin.records import DataFile, Dataset, Document
 from tenbin.shelf import Shelf
 
@@ -113,7 +114,7 @@ def _find_paths(
     if choice.sample_data:
         return "sample_data", find_files(pinned, splits, SAMPLE_DATA)
     if choice.data_dir is not None:
-        return "data_dir", find_files(pinned, splits, choice.data_dir.expanduser())
+        return "data_dir", find_files(pinned, splits, expanded(choice.data_dir))
     if not splits[0].files:
         raise DataError(
             f"{pinned.title} {splits[0].name} is published nowhere, so that nothing can be fetched",

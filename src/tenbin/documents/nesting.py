@@ -6,12 +6,12 @@ of as it is given out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tenbin.documents.lines import whole_text
+from tenbin.documents.parsing import parse_json
 from tenbin.documents.rows import Row, describe_value
 from tenbin.errors import DataError
 
@@ -44,12 +44,7 @@ def check_object(value: Any, origin: str) -> dict[str, Any]:
 
 
 def _records(path: Path, field: str | None) -> list[Any]:
-    try:
-        whole = json.loads(whole_text(path))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}, line {error.lineno}: broken JSON: {error.msg}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: broken JSON: {error}") from error
+    whole = parse_json(whole_text(path), str(path))
     if field is not None:
         if not isinstance(whole, dict) or field not in whole:
             raise DataError(f"{path}: no field `{field}` at the top")

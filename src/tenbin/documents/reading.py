@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tenbin.documents.identity import identify
 from tenbin.documents.lines import numbered_lines, unreadable, whole_text
 from tenbin.documents.nesting import check_object, whole_rows
+from tenbin.documents.parsing import parse_json
 from tenbin.documents.rows import Row
 from tenbin.documents.tables import csv_rows, parquet_rows
 from tenbin.errors import DataError
@@ -101,20 +101,7 @@ def _line_rows(path: Path) -> Iterator[Row]:
     for number, line in numbered_lines(path):
         if line and not line.isspace():
             origin = f"{path}, line {number}"
-            yield Row(check_object(_parse_line(line, origin), origin), origin)
-
-
-def _parse_line(line: str, origin: str) -> Any:
-    try:
-        value = json.loads(line)
-        if "\\ud" in line or "\\uD" in line:
-            # Half of a surrogate pair is no character: it could be neither encoded nor stored.
-            json.dumps(value, ensure_ascii=False).encode()
-        return value
-    except UnicodeEncodeError as error:
-        raise DataError(f"{origin}: half of a surrogate pair: {error.reason}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{origin}: broken JSON: {error}") from error
+            yield Row(check_object(parse_json(line, origin), origin), origin)
 
 
 def _json_rows(path: Path, field: str | None) -> Iterator[Row]:
@@ -132,6 +119,6 @@ def _looks_like_lines(path: Path) -> bool:
         return False
     try:
         value = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     return not (isinstance(value, dict) and isinstance(value.get("data"), list))

@@ -38,6 +38,9 @@ def parquet_rows(path: Path) -> Iterator[Row]:
         raise DataError(
             f"{path} is no complete parquet file: {error}", "it may be cut off: copy it again"
         ) from error
+    except (ValueError, OverflowError) as error:
+        # Bytes that are no UTF-8 in a column of texts, and moments that no calendar has.
+        raise DataError(f"{path}, after row {number}: a value cannot be read: {error}") from error
 
 
 def csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
@@ -80,6 +83,11 @@ def _takes(kind: Callable[[str], Any], cell: str) -> bool:
 
 def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of the heading and of each row, with the line that they end in."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n" ':
+        raise DataError(
+            f"{path}: {delimiter!r} cannot separate the columns of a CSV file",
+            "`delimiter` is one character, such as a comma or a tab",
+        )
     reader = csv.reader(_universal_lines(path), delimiter=delimiter, strict=True)
     try:
         heading = next(reader, None)

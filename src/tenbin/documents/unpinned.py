@@ -16,6 +16,7 @@ from tenbin.documents.naming import shelve_rows
 from tenbin.documents.reading import RowFile, open_rows
 from tenbin.documents.rows import Row
 from tenbin.errors import DataError
+from tenbin.home import expanded
 from tenbin.records import DataFile, Dataset, Document
 from tenbin.shelf import Shelf
 
@@ -78,7 +79,7 @@ def _bases(dataset: Dataset, choice: DataChoice) -> list[Path]:
     """Return the folders that relative names are looked up in."""
     own = dataset.options.get("data_dir")
     chosen = (Path(own) if isinstance(own, str) else None, Path(), choice.data_dir)
-    return [base.expanduser() for base in chosen if base is not None]
+    return [expanded(base) for base in chosen if base is not None]
 
 
 def _is_remote(data_files: Any) -> bool:
@@ -122,7 +123,7 @@ def _match_files(patterns: Iterable[str], bases: Sequence[Path]) -> list[Path]:
 
 
 def _glob(base: Path, pattern: str) -> list[Path]:
-    path = base / Path(pattern).expanduser()
+    path = base / expanded(pattern)
     if path.is_file():
         return [path]
     root = Path(path.anchor)
@@ -132,7 +133,7 @@ def _glob(base: Path, pattern: str) -> list[Path]:
 def _folder_files(dataset: Dataset, split: str, bases: Sequence[Path]) -> list[Path]:
     """Return the files of a split in a folder named like the set, below any of the bases."""
     for base in bases:
-        folder = base / Path(dataset.name).expanduser()
+        folder = base / expanded(dataset.name)
         for place in [folder / dataset.config, folder] if dataset.config else [folder]:
             for suffix in SUFFIXES:
                 if (place / f"{split}{suffix}").is_file():

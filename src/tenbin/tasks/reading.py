@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from tenbin.errors import TaskError
+from tenbin.yaml_files import YamlError, read_yaml
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -38,18 +39,18 @@ def read_mapping(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
         circle = " → ".join(p.name for p in (*seen, path))
         raise TaskError(f"task files include each other: {circle}")
     try:
-        with path.open(encoding="utf-8") as stream:
-            loaded = yaml.load(stream, Loader=_TaskLoader)
+        loaded = read_yaml(path, _TaskLoader)
     except OSError as error:
         raise TaskError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TaskError(f"{path}: not UTF-8 text: {error}") from error
-    except yaml.YAMLError as error:
-        raise TaskError(f"{path}: not valid YAML: {error}") from error
+    except YamlError as error:
+        raise TaskError(f"{path}: {error}") from error
     if not isinstance(loaded, dict):
         raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
     included = loaded.pop("include", [])
     below: dict[str, Any] = {}
-    for name in [included] if isinstance(included, str) else included:
+    names = [included] if isinstance(included, str) else included
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TaskError(f"{path}: include: names a file, or a list of files")
+    for name in names:
         below.update(read_mapping(path.parent / name, (*seen, path)))
     return {**below, **loaded}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from tenbin.backends.base import BackendSettings
@@ -134,6 +134,7 @@ _COERCE: dict[str, Callable[[object], Any]] = {
         as_boolean,
     ),
 }
+_DEMANDED = {field.name for field in fields(HfArguments) if field.default is MISSING}
 _OPTIONAL = {field.name for field in fields(HfArguments) if field.default is None}
 NAMES = tuple(field.name for field in fields(HfArguments))
 
@@ -172,7 +173,7 @@ def _coerced(name: str, value: object) -> Any:
             f"unknown model argument {name!r}", f"{guess}hf knows: {', '.join(sorted(NAMES))}"
         )
     if value is None or (name in _OPTIONAL and value == "None"):
-        return None if name in _OPTIONAL else HfArguments.__dataclass_fields__[name].default
+        return None if name in _DEMANDED else HfArguments.__dataclass_fields__[name].default
     try:
         return _COERCE.get(name, _word)(value)
     except ValueError as error:

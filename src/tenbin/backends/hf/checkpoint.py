@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tenbin.backends.base import BackendSettings
@@ -26,6 +25,7 @@ from tenbin.backends.hf.location import Location, locate, locate_model
 from tenbin.backends.hf.tokenizer import HfTokenizer, load_tokenizer, window_of
 from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import BackendError
+from tenbin.home import expanded
 from tenbin.version import __version__
 
 
@@ -177,7 +177,7 @@ def open_named_tokenizer(settings: BackendSettings) -> NamedTokenizer:
         BackendError: The tokenizer is not there.
     """
     arguments = read_arguments(settings)
-    folder = Path(arguments.pretrained).expanduser()
+    folder = expanded(arguments.pretrained)
     names = [arguments.pretrained]
     if folder.is_dir() and not (folder / "config.json").is_file() and arguments.gguf_file is None:
         inner, config = load_tokenizer(str(folder)), None

@@ -18,6 +18,7 @@ from typing import Any
 from tenbin.atomic import work_folder
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.errors import BackendError
+from tenbin.home import expanded
 
 CONVERSION_VERSION = "1"
 """Part of the folder's name: a change of this module must not meet older folders."""
@@ -32,7 +33,7 @@ _PROBES = (
 def cache_root(cache_dir: str | None) -> Path:
     """The folder of everything tenbin keeps between runs."""
     named = cache_dir or os.environ.get("TENBIN_CACHE")
-    return Path(named).expanduser() if named else Path.home() / ".cache" / "tenbin"
+    return expanded(named) if named else Path.home() / ".cache" / "tenbin"
 
 
 def converted_folder(

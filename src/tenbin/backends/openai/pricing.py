@@ -6,12 +6,12 @@ Knows no tokens and adds nothing up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.identity import short_name
 from tenbin.errors import ConfigError, guess_at
+from tenbin.home import expanded
 
 _NAMES = ("input", "output", "cached")
 
@@ -36,14 +36,14 @@ def prices_of(arguments: ServerArguments, model: str) -> dict[str, Any] | None:
 
 
 def _read_file(path: str, model: str) -> dict[str, Any]:
-    import yaml
+    from tenbin.yaml_files import YamlError, read_yaml
 
     try:
-        table = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))
+        table = read_yaml(expanded(path))
     except OSError as error:
         raise ConfigError(f"prices={path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"prices={path}: not valid YAML: {error}") from error
+    except YamlError as error:
+        raise ConfigError(f"prices={path}: {error}") from error
     if not isinstance(table, Mapping):
         raise ConfigError(f"prices={path}: a price table maps models to input, output and cached")
     # A model that is called by the path of its file stands there under the file's name too.

@@ -1,0 +1,107 @@
+"""YAML files of users and strangers: read within bounds, or refused in one sentence.
+
+The fast parser recurses in C and ends the process where a file is nested deeply enough, and a
+file of a few lines can stand for billions of values by its aliases. So a file is looked at as a
+stream of events first, and no value is made of it before its size is known.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LONGEST = 4_000_000
+"""Bytes of a file; the longest task file of the catalogue has ten thousand."""
+DEEPEST = 50
+"""Lists and mappings within each other."""
+MOST_VALUES = 100_000
+"""Values that a file may stand for, each alias counted with all that it repeats."""
+
+
+class YamlError(Exception):
+    """A file is no YAML that is taken; the message says why and does not name the file."""
+
+
+def read_yaml(path: Path, loader: Any = _Loader) -> Any:
+    """The value of a YAML file.
+
+    Args:
+        path: The file.
+        loader: A loader of PyYAML; one that makes plain values only.
+
+    Raises:
+        OSError: The file cannot be read.
+        YamlError: It is no YAML, or stands for more than is taken.
+    """
+    if not path.is_file():
+        # A FIFO or a device would be waited for, or read for ever.
+        path.stat()
+        raise YamlError("is no regular file")
+    with path.open("rb") as file:
+        content = file.read(_LONGEST + 1)
+    if len(content) > _LONGEST:
+        raise YamlError(f"has more than {_LONGEST:,} bytes")
+    try:
+        return _load(content.decode("utf-8-sig"), loader, str(path))
+    except UnicodeDecodeError as error:
+        raise YamlError(f"is not UTF-8 text: {error}") from error
+    except yaml.YAMLError as error:
+        raise YamlError(f"is not valid YAML: {error}") from error
+    except (ValueError, OverflowError, TypeError, AttributeError, LookupError) as error:
+        # A number of thousands of digits, a key that is a list, a value that is not what its tag
+        # says: the library raises there what Python raises.
+        raise YamlError(f"holds a value that cannot be read: {error}") from error
+
+
+def _load(text: str, loader: Any, name: str) -> Any:
+    _check_depth(text)
+    stream = io.StringIO(text)
+    stream.name = name
+    opened = loader(stream)
+    try:
+        node = opened.get_single_node()
+        if node is None:
+            return None
+        _count(node, {})
+        return opened.construct_document(node)
+    finally:
+        opened.dispose()
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise YamlError(f"nests lists and mappings over {DEEPEST} levels")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _count(node: yaml.Node, known: dict[int, float]) -> float:
+    """Values that a node stands for.
+
+    Args:
+        node: The node.
+        known: Counts of nodes by identity; infinite for one that is being counted.
+    """
+    if id(node) in known:
+        found = known[id(node)]
+        if math.isinf(found):
+            raise YamlError("has a value that contains itself")
+        return found
+    known[id(node)] = math.inf
+    inner = node.value if isinstance(node, yaml.CollectionNode) else ()
+    pairs = isinstance(node, yaml.MappingNode)
+    children = [one for pair in inner for one in pair] if pairs else inner
+    total = 1.0 + sum(_count(one, known) for one in children)
+    if total > MOST_VALUES:
+        raise YamlError(f"stands for over {MOST_VALUES:,} values, its aliases written out")
+    known[id(node)] = total
+    return total
