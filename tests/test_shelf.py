@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tenbin import shelf
+from tenbin.errors import StorageError
 from tenbin.records import Document
 from tenbin.shelf import Shelf, scratch_folder
 
@@ -78,7 +79,7 @@ def test_a_full_disk_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held: Shelf[str] = Shelf()
     held._file.rollover()
     held._file._file = Path("/dev/full").open("wb")  # type: ignore[attr-defined]  # noqa: SIM115
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(StorageError, match=f"no space is left .*{scratch_folder()}"):
         for _ in range(100):
             held.append("天秤" * 100)
     del held

@@ -8,6 +8,7 @@
     ├── BackendError     a model could not be loaded or driven
     │   └── ModelLost        a model that was loaded is gone: its process was killed, or broke
     ├── JournalError     the journal of answers is damaged, or its file cannot be used
+    ├── StorageError     a file cannot be written: its disk is full, read-only or broken
     └── ResultError      a stored run cannot be read or compared
 
 The command line prints the message and the hint and nothing else; a traceback means a fault in
@@ -66,6 +67,10 @@ class ModelLost(BackendError):
 
 class JournalError(TenbinError):
     """The journal of answers is damaged, or its file cannot be used."""
+
+
+class StorageError(TenbinError):
+    """A file cannot be written: its disk is full, read-only or broken."""
 
 
 class ResultError(TenbinError):

@@ -7,6 +7,7 @@ process, however it ends.
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import sqlite3
@@ -16,7 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
+
+from tenbin.disks import unwritten
+from tenbin.errors import StorageError
 
 T = TypeVar("T")
 
@@ -24,6 +28,10 @@ _IN_MEMORY = 1 << 20
 """Bytes up to which a shelf needs no file: most data sets are small, and files are few."""
 CHUNK = 500
 """Rows that are written, or held in memory, at a time."""
+_REMEDY = (
+    "name another folder with TMPDIR: rows, prompts and answers are there while a command works, "
+    "some kB a document; answers are kept under --cache_dir, and the same command goes on"
+)
 _CACHE_KIB = 8 << 10
 """Of a database: what it may hold in memory."""
 
@@ -45,10 +53,13 @@ class Shelf(Sequence[T], Generic[T]):
     def append(self, record: T) -> None:
         """Put one more record behind the others."""
         written = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
-        if not self._behind_all:  # each move empties the file's buffer, which is a system call
-            self._file.seek(self._ends[-1])
-            self._behind_all = True
-        self._file.write(written)
+        try:
+            if not self._behind_all:  # each move empties the buffer, which is a system call
+                self._file.seek(self._ends[-1])
+                self._behind_all = True
+            self._file.write(written)
+        except OSError as error:
+            raise unwritten(Path(scratch_folder()), error, _REMEDY) from error
         self._ends.append(self._ends[-1] + len(written))
 
     def __del__(self) -> None:
@@ -82,9 +93,50 @@ class Shelf(Sequence[T], Generic[T]):
 
     def _read(self, at: int) -> T:
         self._behind_all = False
-        self._file.seek(self._ends[at])
+        try:
+            self._file.seek(self._ends[at])  # which writes what is still in the buffer
+        except OSError as error:
+            raise unwritten(Path(scratch_folder()), error, _REMEDY) from error
         record: T = pickle.loads(self._file.read(self._ends[at + 1] - self._ends[at]))
         return record
+
+
+class _ScratchDatabase(sqlite3.Connection):
+    """Names the folder where its file does not get the room that it needs."""
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        """As the connection does."""
+        with _naming_scratch():
+            return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        """As the connection does."""
+        with _naming_scratch():
+            return super().executemany(*arguments)
+
+
+class _naming_scratch:
+    """As a class: entered for every statement, which a generator would make much slower."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, sqlite3.Error) and is_storage_fault(error):
+            raise scratch_fault(error) from error
+
+
+def is_storage_fault(error: sqlite3.Error) -> bool:
+    """Whether SQLite could not write: only its words say so."""
+    said = str(error)
+    return any(one in said for one in ("full", "I/O", "readonly", "unable to open"))
+
+
+def scratch_fault(error: sqlite3.Error) -> StorageError:
+    """The error that a user sees where a scratch database could not be written."""
+    number = errno.ENOSPC if "full" in str(error) or "I/O" in str(error) else errno.EROFS
+    folder = scratch_folder()
+    return unwritten(Path(folder), OSError(number, os.strerror(number), folder), _REMEDY)
 
 
 def scratch_database(*statements: str) -> sqlite3.Connection:
@@ -96,7 +148,9 @@ def scratch_database(*statements: str) -> sqlite3.Connection:
     Args:
         statements: What makes its tables.
     """
-    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        "", isolation_level=None, check_same_thread=False, factory=_ScratchDatabase
+    )
     # Nothing is ever taken back, so there is no need to write down how.
     for statement in (f"PRAGMA cache_size=-{_CACHE_KIB}", "PRAGMA journal_mode=OFF", *statements):
         connection.execute(statement)

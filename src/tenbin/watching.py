@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from tenbin.errors import JournalError, StorageError
 from tenbin.journal.answers import Answers
 from tenbin.judging import judge_planned
 from tenbin.metrics.judge import metric_names
@@ -165,4 +167,6 @@ class Watch:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind:
-            self.write("stopped")
+            # Whatever ended the run is what is to be said, not what it made impossible too.
+            with suppress(StorageError, JournalError):
+                self.write("stopped")

@@ -338,26 +338,33 @@ def test_a_task_of_ones_own_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "mine" in out
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
-        sqlite3.OperationalError("database or disk is full"),
-    ],
-)
-def test_a_full_disk_is_an_error_with_a_remedy(
-    error: Exception,
+@pytest.mark.parametrize("where", ["shelf", "database", "fetched rows"])
+def test_a_full_scratch_disk_is_an_error_that_names_it(
+    where: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     def full(*_: object) -> None:
-        raise error
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def full_database(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("tenbin.shelf.Shelf.append", full)
-    code, out, err = run(capsys, "preview", "--tasks", "jnli", "--sample_data")
+    if where == "shelf":
+        monkeypatch.setattr("tempfile.SpooledTemporaryFile.write", full)
+    elif where == "database":
+        # SQLite's limit on pages stands in for the disk.
+        tables = ("PRAGMA max_page_count=2", "CREATE TABLE t (x)", "CREATE TABLE u (x)")
+        monkeypatch.setattr("tenbin.planning.plan._TABLES", tables)
+    else:  # pages are also written to make room for those that are read
+        monkeypatch.setattr("tenbin.planning.plan.Plan.planned", full_database)
+    code, out, err = run(
+        capsys, "run", "--model", "scripted", "--tasks", "jnli", "--sample_data", "--limit", "1",
+        "--no_cache", "--output_path", str(tmp_path / "r.json"),
+    )  # fmt: skip
     assert (code, out) == (1, "")
     assert "no space is left on the disk" in err
     assert str(tmp_path) in err and "TMPDIR" in err

@@ -52,7 +52,7 @@ def test_faults_are_one_message(stored: str, capsys: pytest.CaptureFixture[str])
         ((stored, "--reference", "de"), "--reference de: no such language in the runs"),
         ((stored, "--alignment", "nowhere.json"), "--alignment nowhere.json"),
         ((stored, "--tasks", "jnli"), "no task with a parallel key matches jnli"),
-        ((stored, "-o", "/nowhere/x.json"), "--output /nowhere/x.json"),
+        ((stored, "-o", "/nowhere/x.json"), "/nowhere/x.json cannot be written"),
     ):
         code, _, err = run(capsys, "consistency", *arguments)
         assert code == 1 and err.startswith("tenbin: ") and words in err, err

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, StorageError
 from tenbin.metrics.extraction.standing import Standing
 from tenbin.metrics.filters import FILTERS
 from tenbin.report.html.packing import Blocks
@@ -131,5 +131,5 @@ def test_large_pages_keep_their_blocks_beside_them(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         write_page(hostile_page(), tmp_path / "file" / "a.html")

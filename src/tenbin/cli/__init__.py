@@ -5,7 +5,6 @@ Only argparse is imported here; each command imports what it needs when it runs.
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Sequence
 
@@ -39,26 +38,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except Exception as error:
-        if not _means_full_disk(error):
+        explained = _explained(error)
+        if explained is None:
             raise
-        print(f"tenbin: {visible(str(_disk_is_full(error)))}", file=sys.stderr)
+        print(f"tenbin: {visible(str(explained))}", file=sys.stderr)
         return 1
 
 
-def _means_full_disk(error: Exception) -> bool:
-    # SQLite has no error of its own for it, and only its words say which one this is.
-    return getattr(error, "errno", None) == errno.ENOSPC or "disk is full" in str(error)
+def _explained(error: Exception) -> TenbinError | None:
+    """What no stage has put into words of its own; None: a fault in tenbin itself."""
+    import sqlite3
+    from pathlib import Path
 
+    from tenbin.disks import unwritten
+    from tenbin.shelf import is_storage_fault, scratch_fault, scratch_folder
 
-def _disk_is_full(error: Exception) -> TenbinError:
-    from tenbin.shelf import scratch_folder
-
-    name = getattr(error, "filename", None)
-    return TenbinError(
-        "no space is left on the disk" + (f": {name}" if name else ""),
-        f"rows, prompts and answers are laid out in {scratch_folder()} while a command works, some "
-        "kB a document: name another folder with TMPDIR; answers are kept under --cache_dir",
-    )
+    if isinstance(error, sqlite3.Error) and is_storage_fault(error):
+        # Journals explain their own errors: this is a scratch database that is being read.
+        return scratch_fault(error)
+    if isinstance(error, OSError) and error.errno is not None:
+        return unwritten(Path(error.filename or scratch_folder()), error)
+    return None
 
 
 def _dispatch(command: str, options: object) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tenbin.config import split_list
+from tenbin.disks import write_output
 from tenbin.errors import ConfigError
 
 
@@ -26,12 +27,7 @@ def execute(options: argparse.Namespace) -> int:
     ).document
     written = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
     if options.output:
-        try:
-            Path(options.output).write_text(f"{written}\n", encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(
-                f"--output {options.output}: cannot be written: {error.strerror}"
-            ) from error
+        write_output(Path(options.output), f"{written}\n", "name another with --output")
     if options.format == "json":
         print(written)
     else:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from tenbin.config import split_list
-from tenbin.errors import ConfigError
+from tenbin.disks import write_output
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -23,10 +23,7 @@ def execute(options: argparse.Namespace) -> int:
     )
     text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     if options.output:
-        try:
-            Path(options.output).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"--output {options.output}: {error.strerror}") from error
+        write_output(Path(options.output), text, "name another with --output")
     if options.format == "json":
         print(text, end="")
         return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tenbin.cli.run import config_from, prepare_report, report_on
+from tenbin.disks import write_output
 from tenbin.errors import ConfigError
 
 _NOT_CONFIG = ("run", "metric", "format", "report_file", "report")
@@ -68,7 +69,5 @@ def _fresh(options: argparse.Namespace) -> _Reported:
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:
-    try:
-        path.write_text(json.dumps(report, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+    text = json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+    write_output(path, text, "name another place with -o or --output_path")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenbin.atomic import write_atomically
+from tenbin.disks import unwritten
 from tenbin.documents.choice import DataChoice, Progress
 from tenbin.documents.download import (
     FileGoneError,
@@ -56,9 +57,8 @@ def fetch_split(
             )
         return _fetch_files(splits[0], choice.cache_dir, progress)
     except OSError as error:
-        raise DownloadError(
-            f"the cache cannot be written: {error}", "choose another place with TENBIN_CACHE"
-        ) from error
+        failed = unwritten(choice.cache_dir, error, "choose another place with TENBIN_CACHE")
+        raise DownloadError(f"the cache: {failed.message}", failed.hint) from error
     except DownloadError as error:
         if not pinned.withdrawn:
             raise

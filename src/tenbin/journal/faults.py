@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tenbin.disks import disk_of
 from tenbin.errors import JournalError
 
 _ELSEWHERE = "keep journals elsewhere with --cache_dir, or do without with --no_cache"
@@ -31,7 +32,7 @@ def explained(path: Path, error: Exception) -> JournalError:
     said = str(error)
     if "full" in said or "No space left" in said or _is_full(path.parent, said):
         return JournalError(
-            f"no space is left on the disk of the journal {path}",
+            f"no space is left on the disk {disk_of(path)}: the journal {path} cannot be written",
             f"free some and run the same command again, it goes on from there; or {_ELSEWHERE}",
         )
     if "locked" in said or "busy" in said:

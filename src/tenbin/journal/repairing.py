@@ -5,11 +5,12 @@ The damaged file is kept beside it. No run may use the journal meanwhile.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +49,14 @@ def repair_journal(path: Path, progress: Progress = lambda done, total: None) ->
         found = check_journal(path, progress, is_held=True)
         if found.is_whole:
             return Repaired(found, found.good, None)
-        with atomic_file(path) as fresh:
-            saved = _salvage(path, fresh, progress)
-            kept = _keep_aside(path)
+        kept = _free_name(path)
+        try:
+            with atomic_file(path) as fresh:
+                saved = _salvage(path, fresh, progress)
+                _keep_aside(path, kept)
+        except BaseException:
+            _take_back(path, kept)
+            raise
         return Repaired(found, saved, kept)
 
 
@@ -138,22 +144,37 @@ def _mapped(path: Path) -> Iterator[bytes]:
         yield view  # type: ignore[misc]  # it is indexed, cut and measured as bytes are
 
 
-def _keep_aside(path: Path) -> Path:
-    """Give the damaged file a further name, and its log another one.
-
-    The log must be gone before the fresh file is there: SQLite would play it into that.
-    """
+def _free_name(path: Path) -> Path:
+    """What the damaged file will be called."""
     kept, number = path.with_name(f"{path.name}.damaged"), 1
     while kept.exists():
         number += 1
         kept = path.with_name(f"{path.name}.damaged-{number}")
+    return kept
+
+
+def _keep_aside(path: Path, kept: Path) -> None:
+    """Give the damaged file a further name, and its log another one.
+
+    The log must be gone before the fresh file is there: SQLite would play it into that.
+    """
     try:
         os.link(path, kept)
-    except OSError:  # a file system without links
-        shutil.copy2(path, kept)
-    log = path.with_name(f"{path.name}-wal")
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        shutil.copy2(path, kept)  # a file system without links
+    log, shared = (path.with_name(path.name + side) for side in SIDES)
     if log.exists() and log.stat().st_size:
         log.rename(kept.with_name(f"{kept.name}-wal"))
-    for side in SIDES:
-        path.with_name(path.name + side).unlink(missing_ok=True)
-    return kept
+    log.unlink(missing_ok=True)
+    shared.unlink(missing_ok=True)
+
+
+def _take_back(path: Path, kept: Path) -> None:
+    """Leave everything as it was before a repair that could not be ended."""
+    log = kept.with_name(f"{kept.name}-wal")
+    with suppress(OSError):
+        if log.exists():
+            log.rename(path.with_name(f"{path.name}-wal"))
+        kept.unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.atomic import atomic_file, remove_abandoned
+from tenbin.disks import unwritten, writing
 from tenbin.errors import ConfigError
 from tenbin.results.locking import PlaceLock
 from tenbin.results.reading import (
@@ -29,6 +30,7 @@ from tenbin.results.reading import (
 from tenbin.results.samples import write_samples
 
 RUN_FILE = "run.yaml"
+_REMEDY = "name another place with --output_path: all answers are kept in the journal"
 _PARTIALS = ".*.partial"
 _OF_ONE_RUN = ("sweep.json", "report.html")
 """What other commands put into the folder: it tells of the run that was there then."""
@@ -85,10 +87,8 @@ def choose_folder(output_path: str | None, model: str, stamp: str) -> RunFolder:
         remove_abandoned(path, _PARTIALS)
         remove_abandoned(result_file.parent, f".{escape(result_file.name)}.*.partial")
     except OSError as error:
-        raise ConfigError(
-            f"--output_path: {error.filename or wanted} cannot be written: {error.strerror}",
-            "name a place you may write to",
-        ) from error
+        failed = unwritten(wanted, error, "name another place with --output_path")
+        raise ConfigError(f"--output_path: {failed.message}", failed.hint) from error
     return RunFolder(path, result_file, lock)
 
 
@@ -137,6 +137,7 @@ def write_run(
         facts[FACT_RUN] = document["run_id"]
     results = dict.fromkeys((folder.result_file, path / RESULT))
     with ExitStack() as names:
+        names.enter_context(writing(path, _REMEDY))
         # They get their names in the opposite order: samples first, the user's own file last.
         results_written = [names.enter_context(atomic_file(file)) for file in results]
         settings = names.enter_context(atomic_file(path / RUN_FILE))
@@ -154,5 +155,6 @@ def write_run(
 
 def discard_reports(folder: RunFolder) -> None:
     """Take away what was made of another run that was kept here."""
-    for name in _OF_ONE_RUN:
-        (folder.path / name).unlink(missing_ok=True)
+    with writing(folder.path, _REMEDY):
+        for name in _OF_ONE_RUN:
+            (folder.path / name).unlink(missing_ok=True)

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.atomic import write_atomically
+from tenbin.disks import writing
 
 PROGRESS = "progress.json"
+_REMEDY = "name another place with --output_path: all answers are kept in the journal"
 
 
 def write_progress(folder: Path, progress: Mapping[str, Any]) -> None:
     """Write it whole or not at all; a reader never sees half of it."""
     text = json.dumps(progress, ensure_ascii=False, allow_nan=False)
-    write_atomically(folder / PROGRESS, text)
+    with writing(folder / PROGRESS, _REMEDY):
+        write_atomically(folder / PROGRESS, text)
 
 
 def read_progress(folder: Path) -> dict[str, Any] | None:
@@ -29,4 +32,5 @@ def read_progress(folder: Path) -> dict[str, Any] | None:
 
 def clear_progress(folder: Path) -> None:
     """The run is written: its result says more."""
-    (folder / PROGRESS).unlink(missing_ok=True)
+    with writing(folder / PROGRESS, _REMEDY):
+        (folder / PROGRESS).unlink(missing_ok=True)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tenbin.atomic import atomic_file, write_atomically
+from tenbin.disks import writing
 from tenbin.errors import ConfigError
 
 Row = dict[str, Any]
@@ -101,18 +103,17 @@ def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
     """Write every chart as SVG and PNG.
 
     Raises:
-        ConfigError: The folder cannot be written.
+        StorageError: The folder cannot be written.
     """
     written = []
-    try:
+    with writing(folder, "name another folder with --charts"):
         folder.mkdir(parents=True, exist_ok=True)
         for chart in charts:
             svg, png = folder / f"{chart.name}.svg", folder / f"{chart.name}.png"
-            svg.write_text(draw_svg(chart, LIGHT), encoding="utf-8")
-            png.write_bytes(draw_png(chart))
+            write_atomically(svg, draw_svg(chart, LIGHT))
+            with atomic_file(png) as partial:
+                partial.write_bytes(draw_png(chart))
             written += [svg, png]
-    except OSError as error:
-        raise ConfigError(f"--charts {folder}: {error.strerror}") from error
     return written
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import secrets
+import shutil
 from pathlib import Path
 
-from tenbin.atomic import atomic_file
-from tenbin.errors import ConfigError
+from tenbin.atomic import atomic_file, write_atomically
+from tenbin.disks import writing
 from tenbin.report.html.page import Page, Place, page_text
 
 LARGEST_FILE = 60_000_000
@@ -21,25 +22,31 @@ def write_page(page: Page, path: Path, largest: int = LARGEST_FILE) -> Path | No
         The folder of blocks, where there is one.
 
     Raises:
-        ConfigError: The place cannot be written.
+        StorageError: The place cannot be written.
     """
-    try:
+    with writing(path, "name another place for the report with -o"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if page.blocks.size <= largest:
             _write(page, Place(), path)
             return None
         folder = path.with_name(f"{path.stem}.blocks")
-        folder.mkdir(exist_ok=True)
-        for number in range(len(page.blocks)):
-            text = base64.b64encode(page.blocks[number]).decode()
-            # A page opened from a disk may load scripts, but may not read files.
-            (folder / f"{number}.js").write_text(f'tenbinBlock({number},"{text}")\n')
-        _write(page, Place("folder", folder.name, secrets.token_urlsafe(18)), path)
+        was_there = folder.exists()
+        try:
+            folder.mkdir(exist_ok=True)
+            _write_blocks(page, folder)
+            _write(page, Place("folder", folder.name, secrets.token_urlsafe(18)), path)
+        except BaseException:
+            if not was_there:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
         return folder
-    except OSError as error:
-        raise ConfigError(
-            f"the report {path} cannot be written: {error.strerror}", "name another with -o"
-        ) from error
+
+
+def _write_blocks(page: Page, folder: Path) -> None:
+    for number in range(len(page.blocks)):
+        text = base64.b64encode(page.blocks[number]).decode()
+        # A page opened from a disk may load scripts, but may not read files.
+        write_atomically(folder / f"{number}.js", f'tenbinBlock({number},"{text}")\n')
 
 
 def _write(page: Page, place: Place, path: Path) -> None:
