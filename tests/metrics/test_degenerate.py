@@ -15,7 +15,7 @@ from tenbin.metrics.composition import normalise_unicode
 from tenbin.metrics.extraction import read_flexible, read_strict
 from tenbin.metrics.extraction.alternation import WITHIN_CLAUSE, _symbols, alternation
 from tenbin.metrics.extraction.clean import fold, simplify, strip_thinking
-from tenbin.metrics.extraction.flexible import _KEPT, _KEPT_PERIODS, read_part
+from tenbin.metrics.extraction.flexible import read_part, shorten_repetition
 from tenbin.metrics.extraction.phrases import KEYS, LANGUAGES, load_literals
 from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.repetition import find_repetition, shorten
@@ -114,7 +114,7 @@ def test_a_shortened_repetition_reads_as_the_whole(language: str) -> None:
         unit = " ".join(draw.choice(words) for _ in range(draw.randint(1, 5)))
         ends = [draw.choice(CASES)["text"] if draw.random() < 0.4 else "" for _ in range(2)]
         plain = simplify(ends[0] + unit * (3_500 // len(unit)) + ends[1])
-        short = shorten(plain, _KEPT, _KEPT_PERIODS)
+        short = shorten_repetition(plain)
         shortened += len(short) < len(plain)
         assert whole_reading(short, language, 4) == whole_reading(plain, language, 4), unit
     assert shortened >= 6

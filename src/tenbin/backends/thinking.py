@@ -7,10 +7,13 @@ as of any other word.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenbin.records import Thinking, ThinkingEnd
+
+_SPACE = re.compile(r"\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,24 @@ def split_thought(written: str, thinking: Thinking, prompt: str | None) -> Split
         opens_thought(prompt, thinking) if prompt is not None else _ends_unopened(written, thinking)
     )
     blocks: list[str] = []
-    rest = written
-    while inside or rest.lstrip().startswith(thinking.opening):
+    at = 0
+    # By places, since each copy of the rest would make many blocks quadratic.
+    while inside or written.startswith(thinking.opening, _after_space(written, at)):
         # A model may write the opening mark once more though its prompt ends with it.
-        block = rest.lstrip().removeprefix(thinking.opening)
-        thought, closed, rest = block.partition(thinking.closing)
-        blocks.append(thought.strip())
-        if not closed:
+        at = _after_space(written, at)
+        at += len(thinking.opening) if written.startswith(thinking.opening, at) else 0
+        closed = written.find(thinking.closing, at)
+        blocks.append(written[at : closed if closed >= 0 else None].strip())
+        if closed < 0:
             return Split(_joined(blocks), "", "open")
-        rest, inside = rest.lstrip(), False
-    return Split(_joined(blocks), rest, "closed" if blocks else "none")
+        at, inside = _after_space(written, closed + len(thinking.closing)), False
+    return Split(_joined(blocks), written[at:], "closed" if blocks else "none")
+
+
+def _after_space(text: str, at: int) -> int:
+    """The first place from `at` on where no white space stands."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def cut_at_stops(answer: str, stops: Sequence[str]) -> tuple[str, bool]:

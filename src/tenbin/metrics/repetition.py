@@ -90,3 +90,37 @@ def _repeats_to(text: str, start: int, high: int, period: int) -> int:
         else:
             high = middle - 1
     return low
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A long repetitive text as a short one that grows by equal steps."""
+
+    texts: tuple[str, str, str]
+    """The short text, and the same with one and with two steps more."""
+    steps: int
+    """How many steps more than the first the whole text has."""
+
+
+def as_series(text: str, keep: int, periods: int) -> Series | None:
+    """A text by its repetition; None where it has none that is long enough.
+
+    What is counted over such a text grows by the same amount with each step, once the ends of the
+    repetition are out of sight.
+
+    Args:
+        text: Any text.
+        keep: Characters that the short text has at both ends of the repetition.
+        periods: Whole periods that a step has.
+    """
+    found = find_repetition(text)
+    if found is None:
+        return None
+    step = periods * found.period
+    margin = max(keep, step)
+    steps = (found.end - found.start - 2 * margin) // step
+    if steps < 3:
+        return None
+    cut, taken = found.start + margin, steps * step
+    first, second, third = (text[:cut] + text[cut + taken - more * step :] for more in range(3))
+    return Series((first, second, third), steps)

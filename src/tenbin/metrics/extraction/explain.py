@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tenbin.metrics.extraction.clean import simplify, strip_thinking
-from tenbin.metrics.extraction.flexible import read_part, weigh_mentions
+from tenbin.metrics.extraction.flexible import read_part, shorten_repetition, weigh_mentions
 from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.strict import read_strict
 
@@ -38,6 +38,10 @@ def explain_flexible(text: str, language: str, count: int) -> list[ReadingStep]:
     plain = simplify(spoken)
     if plain != spoken:
         steps.append(ReadingStep("plain form", plain))
+    short = shorten_repetition(plain)
+    if short != plain:
+        steps.append(ReadingStep("repetition shortened", short))
+        plain = short
     for part in parts_to_read(plain):
         if part != plain:
             steps.append(ReadingStep("part", part))

@@ -35,8 +35,6 @@ MOST_CHOICES = 8
 """Letters from I on are words of their own in too many languages to be read as choices."""
 
 
-# The words that a letter is read by stand within 200 characters of it, and of labels no more than
-# the first eight count: with this much left at both ends, a repetition reads as it did.
 _KEPT = 512
 _KEPT_PERIODS = 12
 
@@ -58,12 +56,20 @@ def read_flexible(text: str, language: str, count: int) -> str | None:
     spoken = strip_thinking(text)
     if spoken is None:
         return None
-    plain = shorten(simplify(spoken), _KEPT, _KEPT_PERIODS)
-    for part in parts_to_read(plain):
+    for part in parts_to_read(shorten_repetition(simplify(spoken))):
         letter = read_part(part, language, count)
         if letter is not None:
             return letter
     return None
+
+
+def shorten_repetition(plain: str) -> str:
+    """A simplified answer, less most of what it only repeats; it reads as the whole does.
+
+    The words that a letter is read by stand within 200 characters of it, and of labels no more than
+    the first eight count: enough of a repetition stays at both of its ends.
+    """
+    return shorten(plain, _KEPT, _KEPT_PERIODS)
 
 
 def read_part(plain: str, language: str, count: int) -> str | None:
