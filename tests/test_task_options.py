@@ -175,3 +175,19 @@ def test_a_pattern_that_is_always_slow_is_given_up(monkeypatch: pytest.MonkeyPat
             matching.find_all("(b+)+$", "b" * 4_000 + "!")
     assert len(tried) == 10
     assert matching.find_all("(b+)+$", "b") == ["b"]
+
+
+def test_a_run_ends_well_whatever_the_answers_hold(capfdbinary: Any) -> None:
+    """Half a surrogate pair ended a run in a traceback, after all answers had come."""
+    hostile = ["\ud800 a", "a\0b", "\x1b[31ma", "a" * 4_000, "\ud83d\ude00"]
+    task = written([str(number) for number in range(5)], [], {"metric": "exact_match"})
+    backend = ScriptedBackend(texts=lambda prompt: hostile[int(prompt[-1])], max_length=20_000)
+    path = Path("run.json").resolve()
+    run = tenbin.evaluate(backend, tasks=[task], no_cache=True, output_path=str(path))
+    assert run.document["details"]["options"]["exact_match"]["n"] == 5
+    stored = [sample["generated"] for sample in tenbin.load_run(path).samples]
+    assert stored == ["\ufffd a", "a\0b", "\x1b[31ma", "a" * 4_000, "\U0001f600"]
+    from tenbin.report.terminal import print_results
+
+    print_results(run.document)
+    assert b"\x1b" not in capfdbinary.readouterr().out

@@ -70,7 +70,6 @@ def write_samples(
         rows: The documents.
         facts: Kept in the file beside the rows: which run it belongs to.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema, count = samples_schema(), 0
@@ -81,8 +80,27 @@ def write_samples(
         with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
             for group in _grouped(rows):
                 count += len(group)
-                writer.write_table(pa.Table.from_pylist(group, schema=schema))
+                writer.write_table(_table(group, schema))
         return Written(sink.digest.hexdigest(), file.tell(), count)
+
+
+def _table(group: Sequence[Mapping[str, Any]], schema: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.Table.from_pylist(group, schema=schema)
+    except UnicodeEncodeError:
+        # A server may send half a surrogate pair, which is no character and has no place in a file.
+        return pa.Table.from_pylist([_encodable(row) for row in group], schema=schema)
+
+
+def _encodable(value: Any) -> Any:
+    """A row with U+FFFD in place of each half of a surrogate pair."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {name: _encodable(one) for name, one in value.items()}
+    return [_encodable(one) for one in value] if isinstance(value, list) else value
 
 
 def samples_digest(path: Path) -> str:
