@@ -88,7 +88,8 @@ class Going:
     spent_before: Mapping[str, Any] | None = None
     """The entry `usage` of what was asked before, on behalf of this run."""
     stamp: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
-    started: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.monotonic)
+    """By a clock that nobody sets."""
 
 
 def conclude(
@@ -137,7 +138,7 @@ def conclude(
         **({"scale": description["scale"]} if "scale" in description else {}),
         "date": going.stamp.isoformat(timespec="seconds"),
         "usage": usage_of_both(going.spent_before, usage),
-        "total_evaluation_time_seconds": round(time.time() - going.started, 3),
+        "total_evaluation_time_seconds": round(time.monotonic() - going.started, 3),
         **going.also,
     }
     return Finished(going.config, setups, scores, tuple(groups), judged, document, going.folder)

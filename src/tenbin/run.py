@@ -84,7 +84,7 @@ def execute_cells(
         folder: The place of the run, where it is taken already.
         more: As in `Going`: `also` and `spent_before`.
     """
-    stamp, started = datetime.now(timezone.utc), time.time()
+    stamp, started = datetime.now(timezone.utc), time.monotonic()
     data = load_data(config, setups, listener.transfer)
     for notice in [*pairing_notices(config, setups), *data.notices()]:
         listener.message(notice)

@@ -107,6 +107,8 @@ def _going(found: Found, progress: dict[str, Any]) -> dict[str, Any]:
 def _age(moment: Any) -> float:
     try:
         then = datetime.fromisoformat(str(moment))
-        return (datetime.now(timezone.utc) - then).total_seconds()
+        # A moment that is yet to come is as far from now as one that is long over: somebody has
+        # set the clock, and a run that lives writes by the new time within seconds.
+        return abs((datetime.now(timezone.utc) - then).total_seconds())
     except (ValueError, TypeError):
         return float("inf")
