@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
-from tenbin.backends.base import Backend, Portioned
+from tenbin.backends.base import Backend, Portioned, Resuming
 from tenbin.backends.finite import finite_only
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
+from tenbin.journal.rounds import Rounds
 from tenbin.planning.queue import Queue
 from tenbin.records import Response
 from tenbin.spending import Spent
@@ -82,10 +83,13 @@ def ask(
         BackendError: When the backend leaves a request out, doubles one or invents one.
     """
     spent = spent if spent is not None else Spent()
+    rounds = Rounds() if isinstance(backend, Resuming) else None
     for numbers in queue.numbered_keys():
         known = answers.known(list(numbers))
         queue.settle_numbers([numbers[key] for key in known])
         spent.from_journal += len(known)
+        if rounds is not None:
+            rounds.note(numbers, known)
     if follower is not None:
         follower.known(spent.from_journal)
     if answers.damaged:
@@ -101,7 +105,7 @@ def ask(
     if count:
         listener.start(count, work)
         try:
-            for portion in _portions(queue, backend):
+            for portion in _portions(queue, backend, answers, rounds):
                 _take(portion, queue, answers, spent, listener, follower)
         finally:
             listener.finish()
@@ -111,13 +115,21 @@ def ask(
     return spent
 
 
-def _portions(queue: Queue, backend: Backend) -> Iterator[Portion]:
+def _portions(
+    queue: Queue, backend: Backend, answers: Answers, rounds: Rounds | None
+) -> Iterator[Portion]:
     """All answers, in portions that are to be kept whole: one at a time where none says more."""
     if isinstance(backend, Portioned):
         yield from backend.run_portions(queue.walk())
-        return
-    for answer in backend.run(list(queue.open())):
-        yield (answer,)
+    elif isinstance(backend, Resuming) and rounds is not None:
+        name, numbers = answers.broken_off(rounds)
+        answers.begin_round(name)
+        left = [request.key for request in queue.open()] if numbers else []
+        requests = list(queue.open_and(numbers))
+        known = frozenset(r.key for r in requests).difference(left) if numbers else frozenset()
+        yield from ((answer,) for answer in backend.run_rest(requests, known))
+    else:
+        yield from ((answer,) for answer in backend.run(list(queue.open())))
 
 
 def _take(

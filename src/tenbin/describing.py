@@ -16,7 +16,9 @@ _COUNTS = ("prompt_tokens", "cached_tokens", "asked_again")
 """What each worker counted for itself."""
 _ACCOUNTS = ("traffic", "probe_usage")
 """Entries that hold nothing but such counts."""
-_OF_THE_MOMENT = (*_ACCOUNTS, "scale", "prices")
+ROUND = "round"
+"""What was asked together, which the journal keeps beside the description."""
+_OF_THE_MOMENT = (*_ACCOUNTS, "scale", "prices", ROUND)
 """Entries that are about one run and not about the engine that answered."""
 
 

@@ -5,7 +5,7 @@ Knows nothing of tasks, documents or metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -192,6 +192,26 @@ class Portioned(Protocol):
         Args:
             requests: In the order of their places, and taken as they are needed: there may be more
                 of them than memory holds.
+        """
+        ...
+
+
+@runtime_checkable
+class Resuming(Protocol):
+    """A backend that can go on with requests that it was given before.
+
+    Which requests share a batch shows in the last bits of their answers. What is left of a run that
+    broke off would be batched differently by itself.
+    """
+
+    def run_rest(
+        self, requests: Sequence[Request], known: Collection[str]
+    ) -> Iterator[tuple[str, Response]]:
+        """Answer some of the requests as a `run` of all of them would have.
+
+        Args:
+            requests: All that were given before, in the same order.
+            known: Keys of those that are answered.
         """
         ...
 

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tenbin.describing import Given, lasting
+from tenbin.describing import ROUND, Given, lasting
 from tenbin.errors import BackendError
+from tenbin.journal.rounds import Rounds
 from tenbin.journal.store import Journal
 from tenbin.records import Failure, Response
 from tenbin.shelf import chunks, marks, scratch_database
@@ -35,6 +36,7 @@ class Answers:
         self._journal = journal
         self._describe = describe
         self._source: int | None = None
+        self._round: str | None = None
         self._kinds: set[type] = set()
         self._given: Counter[int] = Counter()
         """Answers by the source that gave them."""
@@ -61,6 +63,19 @@ class Answers:
         self._given.update(found.values())
         return found
 
+    def broken_off(self, rounds: Rounds) -> tuple[str, list[int]]:
+        """The round that open requests belong to, and the numbers of its known ones."""
+        return rounds.broken_off(self._round_of)
+
+    def _round_of(self, source: int) -> str | None:
+        described = self._journal.source(source) if self._journal is not None else None
+        named = (described or {}).get(ROUND)
+        return named if isinstance(named, str) else None
+
+    def begin_round(self, name: str) -> None:
+        """Name the round of the answers that follow."""
+        self._round = name
+
     def write(self, portion: Sequence[tuple[str, Response]]) -> None:
         """Keep answers, all of them or none."""
         passing = portion
@@ -84,10 +99,11 @@ class Answers:
         self._given += journal.write(portion, self._source or 0)
 
     def _note_source(self, journal: Journal, description: Mapping[str, Any]) -> None:
+        kept = lasting(description) | ({ROUND: self._round} if self._round is not None else {})
         if self._source is None:
-            self._source = journal.add_source(lasting(description))
+            self._source = journal.add_source(kept)
         else:
-            journal.change_source(self._source, lasting(description))
+            journal.change_source(self._source, kept)
 
     def given_by(self, description: Mapping[str, Any]) -> list[Given]:
         """What gave the answers, once all are there.
@@ -100,7 +116,12 @@ class Answers:
         if self._source is not None:
             self._note_source(self._journal, description)
         numbers = sorted(self._given, key=lambda number: (-self._given[number], number))
-        return [Given(self._given[number], self._journal.source(number)) for number in numbers]
+        return [Given(self._given[number], self._described(number)) for number in numbers]
+
+    def _described(self, source: int) -> Mapping[str, Any] | None:
+        """What a source says of its engine."""
+        found = self._journal.source(source) if self._journal is not None else None
+        return None if found is None else lasting(found)
 
     def find(self, keys: Sequence[str]) -> dict[str, Response]:
         """Those of these answers that are there."""

@@ -20,6 +20,7 @@ QUEUE_TABLES = (
     # Apart from the texts: whoever settles a request must not write its text again. By number and
     # not by key: keys are hashes, and each would be on a page of its own.
     "CREATE TABLE open (id INTEGER PRIMARY KEY, work REAL NOT NULL)",
+    "CREATE TABLE joined (id INTEGER PRIMARY KEY)",
     "CREATE TABLE walk (id INTEGER PRIMARY KEY, request INTEGER NOT NULL)",
 )
 
@@ -87,6 +88,19 @@ class Queue:
         ).fetchall():
             first, last = rows[0][0], rows[-1][0]
             between = "JOIN open USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
+            yield from self._read(between, (first, last))
+
+    def open_and(self, numbers: Sequence[int]) -> Iterator[Request]:
+        """Those that are open and those of some numbers, all in order of first use."""
+        self._database.execute("DELETE FROM joined")
+        self._database.executemany("INSERT INTO joined VALUES (?)", ((one,) for one in numbers))
+        self._database.execute("INSERT INTO joined SELECT id FROM open")
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id FROM joined WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            first, last = rows[0][0], rows[-1][0]
+            between = "JOIN joined USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
             yield from self._read(between, (first, last))
 
     def walk(self) -> Iterator[Request]:

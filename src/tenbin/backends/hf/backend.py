@@ -7,7 +7,7 @@ weights are loaded by the first run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from tenbin.backends.base import Backend, BackendSettings, Encoding
@@ -192,11 +192,17 @@ class HfBackend:
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""
+        return self.run_rest(requests, frozenset())
+
+    def run_rest(
+        self, requests: Sequence[Request], known: Collection[str]
+    ) -> Iterator[tuple[str, Response]]:
+        """Answer requests whose keys are not known, with the bits of a `run` of all of them."""
         if self._memory_share is not None and self._core is not None:
             # Whatever became too much for earlier requests: these are batched as any worker would.
             self._core.budget = self._budget
         for at in range(0, len(requests), _PORTION):
-            yield from self._run_portion(requests[at : at + _PORTION])
+            yield from self._run_portion(requests[at : at + _PORTION], known)
 
     def close(self) -> None:
         """Free what the model holds."""
@@ -208,18 +214,26 @@ class HfBackend:
             del model
             release_memory(device)
 
-    def _run_portion(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+    def _run_portion(
+        self, requests: Sequence[Request], known: Collection[str]
+    ) -> Iterator[tuple[str, Response]]:
         scores = [request for request in requests if isinstance(request, Score)]
         rolls = [request for request in requests if isinstance(request, Roll)]
         texts = [request for request in requests if isinstance(request, Generate)]
-        if scores or rolls:
+        weighed: list[Request] = [*scores, *rolls]
+        if any(request.key not in known for request in weighed):
             core, single = self._scoring_core(), self._single
             size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)
             for at in range(0, len(scores), size):
                 part = scores[at : at + size]
-                yield from answer_scores(core, self._tokenizer, self._encoding, part, single)
-            yield from answer_rolls(core, self._tokenizer, rolls, single)
-        if texts:
+                if any(request.key not in known for request in part):
+                    yield from answer_scores(
+                        core, self._tokenizer, self._encoding, part, single, known
+                    )
+            yield from answer_rolls(core, self._tokenizer, rolls, single, known)
+        # A text is made of whole tokens: unlike a sum of logarithms, it rests on no batch's bits
+        # unless two tokens are as likely as each other to the last digits.
+        if texts := [request for request in texts if request.key not in known]:
             yield from self._write(texts)
 
     def _write(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:

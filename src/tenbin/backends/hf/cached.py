@@ -8,7 +8,7 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -50,9 +50,11 @@ class CachedContexts:
         self.broken = False
         """Continuations meet the cache of another context: for the probe's control only."""
 
-    def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
+    def score(
+        self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
-        return self.forward.run_groups(groups, self._plan, self._launch, self._shrink)
+        return self.forward.run_groups(groups, self._plan, self._launch, self._shrink, known)
 
     def _shrink(self, work: Round) -> None:
         self.budget = max(1, min(self.budget, work.size) // 2)

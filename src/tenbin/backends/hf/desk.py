@@ -7,7 +7,7 @@ ends. Knows token rows; knows no model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -46,17 +46,32 @@ class ScoringCore(Protocol):
     budget: int
     """Tokens computed at a time; halved where memory ends."""
 
-    def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
-        """Score groups of rows, each group given as soon as its last row is done."""
+    def score(
+        self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, GroupScore]]:
+        """Score groups of rows, each group given as soon as its last row is done.
+
+        Args:
+            groups: The rows of each request.
+            known: Groups that need no score. They take part in the making of batches, so that
+                those that hold any other group are the same with and without them; batches of
+                known groups alone are left out.
+        """
         ...
 
 
 class Desk:
     """Keeps account of which rows wait for which inputs."""
 
-    def __init__(self, groups: Sequence[Sequence[Row]]) -> None:
-        """Note what every row of every group waits for."""
+    def __init__(self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()) -> None:
+        """Note what every row of every group waits for.
+
+        Args:
+            groups: Their rows.
+            known: Groups that are never given.
+        """
         self._groups = groups
+        self._known = frozenset(known)
         self._wanted: dict[tuple[int, ...], dict[tuple[int, ...], list[tuple[int, int]]]] = {}
         self._found: dict[tuple[int, int], RowScore | None] = {}
         self._open = [len(group) for group in groups]
@@ -67,6 +82,17 @@ class Desk:
                 wanted = self._wanted.setdefault(row.ids[:-1], {})
                 wanted.setdefault(row.ids[-row.scored :], []).append((number, place))
         self.inputs = list(self._wanted)
+
+    def skips(self, batch: Sequence[tuple[int, ...]]) -> bool:
+        """Whether nobody waits for anything in a batch; it is then done with."""
+        if not self._known:
+            return False
+        owners = (owner for ids in batch for some in self._wanted[ids].values() for owner in some)
+        if not all(number in self._known for number, _ in owners):
+            return False
+        for ids in batch:
+            del self._wanted[ids]
+        return True
 
     def targets(self, batch: Sequence[tuple[int, ...]]) -> list[Target]:
         """What is scored in a batch: answers that share an input share its forward."""
@@ -86,7 +112,7 @@ class Desk:
             for number, place in owners:
                 self._found[number, place] = score
                 self._open[number] -= 1
-                if self._open[number] == 0:
+                if self._open[number] == 0 and number not in self._known:
                     yield number, self._complete(number)
 
     def _complete(self, number: int) -> GroupScore:
@@ -150,6 +176,9 @@ def run_works(
         begun: list[Sequence[tuple[int, ...]]] = []
         cramped = False
         for work in plan(left):
+            if desk.skips(work.sequences):
+                begun.append(work.sequences)
+                continue
             pending = launch(work, desk.targets(work.sequences))
             if pending is None and len(work.sequences) > 1:
                 # Nothing that was answered is lost, and what still runs is answered first.

@@ -8,7 +8,7 @@ head is given its positions in slices.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +91,7 @@ class Forward:
         plan: Callable[[Sequence[tuple[int, ...]]], Iterable[AnyWork]],
         launch: Callable[[AnyWork, Sequence[Target]], Pending | None],
         shrink: Callable[[AnyWork], None],
+        known: Collection[int] = (),
     ) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows by works of a core's own making.
 
@@ -99,11 +100,12 @@ class Forward:
             plan: Cuts inputs into works under the core's budget.
             launch: Starts a work; None when memory did not suffice.
             shrink: Lowers the budget below a work that was too large.
+            known: Groups that need no score; see `ScoringCore`.
 
         Yields:
             Position of a group and its scores, as soon as its last row is done.
         """
-        desk = Desk(groups)
+        desk = Desk(groups, known)
         for kind in self.classes(desk.inputs):
             yield from run_works(desk, kind, plan, launch, shrink, self.device.type == "cuda")
 

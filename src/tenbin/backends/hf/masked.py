@@ -7,7 +7,7 @@ model; knows no text and no request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -67,9 +67,11 @@ class MaskedRows:
         self.broken = False
         """Every token reads all before it in its row: wrong, for the probe's control only."""
 
-    def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
+    def score(
+        self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
-        return self.forward.run_groups(groups, self._sheets, self._launch, self._shrink)
+        return self.forward.run_groups(groups, self._sheets, self._launch, self._shrink, known)
 
     def _shrink(self, sheet: Sheet) -> None:
         self.budget = max(1, min(self.budget, sheet.width * len(sheet.trees)) // 2)

@@ -6,7 +6,7 @@ no request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import torch
@@ -50,7 +50,9 @@ class PackedTree:
         self.broken = False
         """Every token reads all before it in the pack: wrong, for the probe's control only."""
 
-    def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
+    def score(
+        self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
         if not groups:
             return
@@ -64,6 +66,7 @@ class PackedTree:
                 lambda inputs: make_packs(inputs, self.budget),
                 self._launch,
                 self._shrink,
+                known,
             )
 
     def _shrink(self, pack: Pack) -> None:

@@ -7,7 +7,7 @@ interface and are measured against this one. Knows token rows; knows no text and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from tenbin.backends.hf.desk import Desk, GroupScore
@@ -32,20 +32,25 @@ class PlainRows:
         self.batch_size = batch_size
         self.budget = budget
 
-    def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
+    def score(
+        self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done.
 
         Args:
             groups: The rows of each request.
+            known: Groups that need no score; see `ScoringCore`.
 
         Yields:
             Position of a group and its scores, longest groups first.
         """
-        desk = Desk(groups)
+        desk = Desk(groups, known)
         at = 0
         while at < len(desk.inputs):
             batch = self._next_batch(desk, at)
             at += len(batch)
+            if desk.skips(batch):
+                continue
             for part, scores in self._scored(batch, desk):
                 yield from desk.collect(part, scores)
 

@@ -8,7 +8,7 @@ batch, a masked neighbour that overflowed still takes part in a product, and 0 t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from tenbin.backends.base import Encoding
 from tenbin.backends.finite import not_finite
@@ -29,6 +29,7 @@ def answer_scores(
     encoding: Encoding,
     requests: Sequence[Score],
     single: ScoringCore | None = None,
+    known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
     """Answer every Score once, each as soon as its last row is done.
 
@@ -38,17 +39,17 @@ def answer_scores(
         encoding: How prompt and answer meet.
         requests: What is asked.
         single: Scores rows one at a time; asked where the core's numbers are not finite.
+        known: Keys of requests that need no answer: they are here for the batches of the others.
     """
     asked: list[tuple[str, EncodedScore]] = []
     encoded = encode_scores(tokenizer, encoding, requests)
     for request, found in zip(requests, encoded, strict=True):
-        if isinstance(found, Failure):
-            yield request.key, found
-        elif not found.rows:
-            yield request.key, Scores((), (), ())
-        else:
+        if not isinstance(found, Failure) and found.rows:
             asked.append((request.key, found))
-    for number, scores in _scored(core, single, [item.rows for _, item in asked]):
+        elif request.key not in known:
+            yield request.key, found if isinstance(found, Failure) else Scores((), (), ())
+    groups = [item.rows for _, item in asked]
+    for number, scores in _scored(core, single, groups, _numbers(asked, known)):
         key, item = asked[number]
         if scores is None or isinstance(scores, Failure):
             yield key, scores or OUT_OF_MEMORY
@@ -61,15 +62,17 @@ def answer_rolls(
     tokenizer: HfTokenizer,
     requests: Sequence[Roll],
     single: ScoringCore | None = None,
+    known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
     """Answer every Roll once, each as soon as its last window is done; see `answer_scores`."""
     asked: list[tuple[str, tuple[Row, ...]]] = []
     for request, found in zip(requests, encode_rolls(tokenizer, requests), strict=True):
-        if isinstance(found, Failure):
-            yield request.key, found
-        else:
+        if not isinstance(found, Failure):
             asked.append((request.key, found))
-    for number, scores in _scored(core, single, [rows for _, rows in asked]):
+        elif request.key not in known:
+            yield request.key, found
+    groups = [rows for _, rows in asked]
+    for number, scores in _scored(core, single, groups, _numbers(asked, known)):
         key, rows = asked[number]
         if scores is None or isinstance(scores, Failure):
             yield key, scores or OUT_OF_MEMORY
@@ -77,12 +80,19 @@ def answer_rolls(
             yield key, Rolled(total(scores), sum(row.scored for row in rows))
 
 
+def _numbers(asked: Sequence[tuple[str, object]], known: Collection[str]) -> frozenset[int]:
+    return frozenset(number for number, (key, _) in enumerate(asked) if key in known)
+
+
 def _scored(
-    core: ScoringCore, single: ScoringCore | None, groups: Sequence[Sequence[Row]]
+    core: ScoringCore,
+    single: ScoringCore | None,
+    groups: Sequence[Sequence[Row]],
+    known: Collection[int] = (),
 ) -> Iterator[tuple[int, GroupScore]]:
     """Finite scores, or a Failure that says what came instead."""
     again: list[int] = []
-    for number, scores in core.score(groups):
+    for number, scores in core.score(groups, known):
         value = _first_not_finite(scores)
         if value is None:
             yield number, scores

@@ -14,7 +14,7 @@ prompt of its own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,12 +94,15 @@ class VllmCore:
         self._engine = engine
         self._block = int(engine.config.cache_config.block_size or 1)
 
-    def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
+    def score(
+        self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
-        desk = Desk(groups)
+        desk = Desk(groups, known)
         failures: dict[tuple[int, ...], Failure] = {}
         # Sorted, so that what begins alike is asked in a row and meets its beginning in the cache.
-        inputs = [_Input(ids, desk.targets([ids])) for ids in sorted(desk.inputs)]
+        needed = [ids for ids in sorted(desk.inputs) if not desk.skips([ids])]
+        inputs = [_Input(ids, desk.targets([ids])) for ids in needed]
         waiting = self._after_beginnings([one for about in inputs for one in self._parts(about)])
         for asked, output in self._engine.outputs(waiting):
             if asked.purpose is None:
