@@ -29,6 +29,7 @@ from tenbin.backends.hf.jobs import job_of
 from tenbin.backends.hf.ladder import Choice, Finding, choose_core
 from tenbin.backends.hf.memory import (
     input_device,
+    is_out_of_memory,
     keep_freed_memory,
     pack_budget,
     release_memory,
@@ -38,7 +39,7 @@ from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_generator
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tensor_digest import model_digest
-from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
+from tenbin.backends.hf.tokenizer import HfTokenizer, first_words, window_of
 from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
@@ -201,8 +202,18 @@ class HfBackend:
         if self._memory_share is not None and self._core is not None:
             # Whatever became too much for earlier requests: these are batched as any worker would.
             self._core.budget = self._budget
-        for at in range(0, len(requests), _PORTION):
-            yield from self._run_portion(requests[at : at + _PORTION], known)
+        try:
+            for at in range(0, len(requests), _PORTION):
+                yield from self._run_portion(requests[at : at + _PORTION], known)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            # Where a smaller batch could do, it was tried; this came while something was prepared.
+            raise BackendError(
+                f"memory ran out ({first_words(error)}); answers so far are kept",
+                "give dtype=bfloat16, load_in_4bit=True, device_map=auto, a smaller --batch_size or"
+                " a machine with more memory; the same command goes on",
+            ) from error
 
     def close(self) -> None:
         """Free what the model holds."""

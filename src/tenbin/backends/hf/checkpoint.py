@@ -22,6 +22,7 @@ from tenbin.backends.hf.fingerprint import ENGINE_VERSION, fingerprint_of, libra
 from tenbin.backends.hf.identity import identify, identify_place
 from tenbin.backends.hf.loading import choose_dtype, device_of, load_config, load_model
 from tenbin.backends.hf.location import Location, locate, locate_model
+from tenbin.backends.hf.model_files import check_folder
 from tenbin.backends.hf.tokenizer import HfTokenizer, load_tokenizer, window_of
 from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import BackendError
@@ -71,6 +72,8 @@ def open_files(arguments: HfArguments, settings: BackendSettings) -> Files:
         BackendError: The model or its tokenizer is not there.
     """
     location = locate_model(arguments)
+    if location.folder is not None:
+        check_folder(location.folder)
     digests = _digests(settings)
     source = _source(location, arguments, settings, digests)
     config = load_config(source.name, **source.options)

@@ -1,17 +1,22 @@
 """Requests into rows of token ids: where a prompt ends, an answer begins, and what is cut.
 
 Knows the two ways of encoding and the window; knows no model. A row that cannot be scored
-becomes a Failure here, with the reason, and never reaches the model.
+becomes a Failure here, with the reason, and never reaches the model; so does one on whose text the
+tokenizer fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tenbin.backends.base import Encoding
-from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.backends.hf.tokenizer import HfTokenizer, TokenizerFault
 from tenbin.records import Failure, Generate, Score
+
+Asked = TypeVar("Asked")
+Found = TypeVar("Found")
 
 _TOGETHER = 256
 """Requests whose texts are held in tokens at a time, each continuation with its whole context."""
@@ -56,9 +61,34 @@ def encode_scores(
     Yields:
         One item a request, in order.
     """
-    pairs = encode_pairs(tokenizer, encoding, requests)
-    for request, found in zip(requests, pairs, strict=True):
-        yield windowed(tokenizer, request, found)
+
+    def encode(some: Sequence[Score]) -> Iterator[EncodedScore | Failure]:
+        pairs = encode_pairs(tokenizer, encoding, some)
+        for request, found in zip(some, pairs, strict=True):
+            yield windowed(tokenizer, request, found)
+
+    for at in range(0, len(requests), _TOGETHER):
+        yield from each_apart(encode, requests[at : at + _TOGETHER])
+
+
+def each_apart(
+    encode: Callable[[Sequence[Asked]], Iterable[Found | Failure]], requests: Sequence[Asked]
+) -> Iterator[Found | Failure]:
+    """Encode requests together; where the tokenizer fails on one of them, each by itself.
+
+    Yields:
+        One item a request, in order.
+    """
+    try:
+        yield from list(encode(requests))
+        return
+    except TokenizerFault as error:
+        fault = error
+    if len(requests) == 1:
+        yield Failure("tokenizer", fault.message)
+        return
+    for request in requests:
+        yield from each_apart(encode, [request])
 
 
 def encode_pairs(
@@ -82,6 +112,12 @@ def encode_prompts(
     Yields:
         One item a request, in order.
     """
+    yield from each_apart(lambda some: _encoded_prompts(tokenizer, some), requests)
+
+
+def _encoded_prompts(
+    tokenizer: HfTokenizer, requests: Sequence[Generate]
+) -> Iterator[EncodedPrompt | Failure]:
     encoded = tokenizer.encode_prompts(request.prompt for request in requests)
     for request in requests:
         room = tokenizer.max_length - request.room
@@ -92,11 +128,27 @@ def encode_prompts(
                 f" {tokenizer.max_length}",
             )
             continue
+        if failure := no_tokens(tokenizer, request.prompt, encoded[request.prompt]):
+            yield failure
+            continue
         ids = encoded[request.prompt] or _only(tokenizer.start_token)
         if not ids:
             yield Failure("empty_prompt", "the prompt is empty and the tokenizer has no BOS or EOS")
             continue
         yield EncodedPrompt(ids[-room:], max(0, len(ids) - room))
+
+
+def no_tokens(tokenizer: HfTokenizer, text: str, ids: tuple[int, ...]) -> Failure | None:
+    """The failure of a text of which the tokenizer leaves nothing.
+
+    Args:
+        tokenizer: The tokenizer.
+        text: What is to be read.
+        ids: What it was made of it, with whatever stands in front.
+    """
+    if len(ids) > max(1, len(tokenizer.prefix)) or not text.strip() or tokenizer.has_tokens(text):
+        return None
+    return Failure("no_tokens", f"the tokenizer gives no tokens for {text[:40]!r}")
 
 
 def _wanted(request: Generate) -> str:
@@ -163,6 +215,8 @@ def windowed(
 def _refusal(tokenizer: HfTokenizer, prompt: str, text: str, pair: Pair) -> Failure | None:
     context, answer = pair
     where = f"prompt ending {prompt[-20:]!r}, continuation {text[:40]!r}"
+    if failure := no_tokens(tokenizer, prompt, context):
+        return failure
     if not answer:
         return Failure(
             "empty_continuation",

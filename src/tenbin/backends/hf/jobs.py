@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.backends.hf.encoding import EncodedPrompt
+from tenbin.backends.hf.model_files import end_ids
 from tenbin.backends.hf.thoughts import ThoughtfulWriting
 from tenbin.backends.hf.writing import Decoder, Growing, Writing
 from tenbin.backends.thinking import opens_thought
@@ -113,14 +114,10 @@ def _end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
 
 def end_tokens(generation_config: Any, config: Any, tokenizer: Any) -> tuple[int, ...]:
     """All ids that end an answer: the checkpoint's, its list included, and the tokenizer's."""
-    named = [
-        getattr(generation_config, "eos_token_id", None),
-        getattr(config, "eos_token_id", None),
-        tokenizer.eos_token_id,
-    ]
-    found: dict[int, None] = {}
-    for ids in named:
-        for token in ids if isinstance(ids, (list, tuple)) else [ids]:
-            if token is not None:
-                found[int(token)] = None
-    return tuple(found)
+    named = {
+        "the generation settings": getattr(generation_config, "eos_token_id", None),
+        "the configuration": getattr(config, "eos_token_id", None),
+        "the tokenizer": tokenizer.eos_token_id,
+    }
+    found = (token for source, ids in named.items() for token in end_ids(ids, source))
+    return tuple(dict.fromkeys(found))

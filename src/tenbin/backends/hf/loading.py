@@ -14,8 +14,11 @@ from tenbin.backends.hf.arguments import HfArguments
 from tenbin.backends.hf.location import Location
 from tenbin.backends.hf.memory import is_out_of_memory
 from tenbin.backends.hf.quiet import quiet_libraries
+from tenbin.backends.hf.tokenizer import first_words
 from tenbin.errors import BackendError
 
+_COUNTS = ("vocab_size", "hidden_size", "num_hidden_layers")
+"""Whole numbers of a configuration that must be above 0; other faults the library finds."""
 _MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
 
 
@@ -86,9 +89,19 @@ def load_config(source: str, **options: Any) -> Any:
 
     try:
         with quiet_libraries():
-            return AutoConfig.from_pretrained(source, **options)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+            config = AutoConfig.from_pretrained(source, **options)
+            inner = config.get_text_config()
+    except Exception as error:
+        # Any kind: values of a wrong type break the reader wherever it happens to stand.
         raise _refused(source, error) from error
+    for name in _COUNTS:
+        value = getattr(inner, name, None)
+        if isinstance(value, int) and value < 1:
+            raise BackendError(
+                f"the model at {source} cannot be loaded: {name} is {value!r} in config.json",
+                "it must be a whole number above 0: check the model's files",
+            )
+    return config
 
 
 def load_model(
@@ -175,7 +188,7 @@ def _adapted(model: Any, adapter: Location) -> Any:
 
 
 def _refused(source: str, error: Exception) -> BackendError:
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    reason = first_words(error)
     hint = "check the model's files and the version of transformers"
     if "trust_remote_code" in str(error):
         hint = "the model brings its own code: read it, then add trust_remote_code=True"

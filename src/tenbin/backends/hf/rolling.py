@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tenbin.backends.hf.encoding import Row
+from tenbin.backends.hf.encoding import Row, each_apart, no_tokens
 from tenbin.backends.hf.tokenizer import HfTokenizer
 from tenbin.records import Failure, Roll
 
@@ -23,12 +23,20 @@ def encode_rolls(
     Yields:
         The windows of each text, in order.
     """
+    yield from each_apart(lambda some: _encoded(tokenizer, some), requests)
+
+
+def _encoded(
+    tokenizer: HfTokenizer, requests: Sequence[Roll]
+) -> Iterator[tuple[Row, ...] | Failure]:
     encoded = tokenizer.encode_prompts(request.text for request in requests)
     start = tokenizer.start_token
     for request in requests:
         ids = encoded[request.text]
         if not request.text or not ids:
             yield Failure("empty_text", f"no token to weigh in {request.text[:40]!r}")
+        elif failure := no_tokens(tokenizer, request.text, ids):
+            yield failure
         elif start is None:
             yield Failure("empty_context", "the tokenizer has neither BOS nor EOS to begin with")
         else:

@@ -6,10 +6,13 @@ Knows texts and token ids; knows no request and no model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from tenbin.backends.base import Boundary
+from tenbin.backends.hf.model_files import TOKENIZER_FILES, damaged_file
 from tenbin.errors import BackendError, ConfigError
 
 DEFAULT_MAX_LENGTH = 2048
@@ -18,6 +21,10 @@ _CHARACTERS = 1 << 16
 """Characters that are encoded at a time: each takes some hundred bytes meanwhile."""
 _LARGEST_SANE_LENGTH = 10**8
 """Tokenizers without a limit of their own carry about 10**30."""
+
+
+class TokenizerFault(BackendError):
+    """A tokenizer failed on a text, or is none that can be used."""
 
 
 def window_of(config: Any, tokenizer: Any) -> int:
@@ -76,8 +83,10 @@ class HfTokenizer:
     def _encoded(self, texts: Iterable[str]) -> Iterator[tuple[str, Sequence[int]]]:
         for part in _batches(dict.fromkeys(texts)):
             # verbose=False: what is too long is truncated, counted and reported later.
-            batch = self.inner(part, add_special_tokens=False, verbose=False)["input_ids"]
-            yield from zip(part, batch, strict=True)
+            with telling_faults("the tokenizer fails on a text"):
+                batch = self.inner(part, add_special_tokens=False, verbose=False)["input_ids"]
+                pairs = list(zip(part, batch, strict=True))
+            yield from pairs
 
     def encode_prompts(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Each distinct text as a prompt: with BOS, unless the text begins with it."""
@@ -91,15 +100,30 @@ class HfTokenizer:
 
     def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text as a prompt, beginning-of-sequence token included."""
-        lengths = {
-            text: len(self.prefix_for(text)) + len(ids) for text, ids in self._encoded(texts)
-        }
-        return [lengths[text] for text in texts]
+        lengths = self._lengths(texts)
+        return [len(self.prefix_for(text)) + lengths[text] for text in texts]
 
     def answer_lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text as an answer, without special tokens."""
-        lengths = {text: len(ids) for text, ids in self._encoded(texts)}
+        lengths = self._lengths(texts)
         return [lengths[text] for text in texts]
+
+    def _lengths(self, texts: Sequence[str]) -> dict[str, int]:
+        """Tokens of each text; 0 where it has none that could be counted.
+
+        Whoever asks wants to know what fits. A text on which the tokenizer fails is asked as it
+        is, and its document then fails with the reason; the others must not.
+        """
+        try:
+            return {text: len(ids) for text, ids in self._encoded(texts)}
+        except TokenizerFault:
+            if len(texts) == 1:
+                return {texts[0]: 0}
+        return {text: count for one in texts for text, count in self._lengths([one]).items()}
+
+    def has_tokens(self, text: str) -> bool:
+        """Whether a text has any token of its own."""
+        return bool(self.encode_answers([text])[text])
 
     @cached_property
     def thinking_marks(self) -> tuple[str, str] | None:
@@ -151,8 +175,9 @@ class HfTokenizer:
         if self.add_bos is False:
             return ()
         probe = "a"
-        bare = list(self.inner(probe, add_special_tokens=False)["input_ids"])
-        dressed = list(self.inner(probe)["input_ids"])
+        with telling_faults("the tokenizer fails on a single letter"):
+            bare = list(self.inner(probe, add_special_tokens=False)["input_ids"])
+            dressed = list(self.inner(probe)["input_ids"])
         own = next(
             (dressed[:at] for at in range(len(dressed)) if dressed[at : at + len(bare)] == bare), []
         )
@@ -164,6 +189,33 @@ class HfTokenizer:
                 "leave add_bos out",
             )
         return (self.inner.bos_token_id,)
+
+
+@contextmanager
+def telling_faults(what: str) -> Iterator[None]:
+    """Say in one sentence how a tokenizer failed.
+
+    Raises:
+        TokenizerFault: It failed.
+    """
+    try:
+        yield
+    except BaseException as error:
+        # Any kind: tokenizers are code of many hands. Those in Rust panic, which is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise TokenizerFault(
+            f"{what}: {first_words(error)}",
+            "name another one with the model argument tokenizer=…",
+        ) from error
+
+
+def first_words(error: BaseException) -> str:
+    """An error's type and what it says first, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Some first lines only announce the next one.
+    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -198,23 +250,32 @@ def load_tokenizer(source: str, **options: Any) -> Any:
     try:
         with quiet_libraries():
             found = AutoTokenizer.from_pretrained(source, **options)
-    except Exception as error:
+            blank, word = _is_blank(found), _false_unknown(found)
+    except BaseException as error:
         # Any kind: damaged vocabularies break the reader wherever it happens to stand.
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if reason.endswith(":"):
-            reason = "its files are missing or unknown"
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = _reason(error, Path(source))
         if "trust_remote_code" in str(error):
             hint = "it brings its own code: read it, then add trust_remote_code=True"
         raise BackendError(f"no tokenizer can be loaded from {source}: {reason}", hint) from error
-    if _is_blank(found):
+    if blank:
         raise BackendError(f"there is no vocabulary in {source}", hint)
-    if word := _false_unknown(found):
+    if word:
         raise BackendError(
             f"the tokenizer of {source} reads unknown characters as {word}, a token of another"
             " meaning: this version of transformers mistakes its vocabulary",
             "save it as tokenizer.json with an older transformers and name that as tokenizer=…",
         )
     return found
+
+
+def _reason(error: BaseException, folder: Path) -> str:
+    """Why a tokenizer cannot be loaded: a file that is no JSON, or what the library says."""
+    if fault := damaged_file(folder, TOKENIZER_FILES):
+        return fault
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return "its files are missing or unknown" if reason.endswith(":") else reason
 
 
 def _is_blank(tokenizer: Any) -> bool:
