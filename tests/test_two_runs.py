@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+import multiprocessing
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 from tenbin.cli import main
 from tenbin.journal.listing import describe_journal, find_journals
 from tenbin.results.folder import read_run
-from tests.conftest import ROOT
 
 RUNS = 3
 
@@ -25,6 +23,10 @@ def command(folder: Path, number: int, delay: str = "0.01") -> list[str]:
     ]  # fmt: skip
 
 
+def run_and_exit(arguments: list[str]) -> None:
+    sys.exit(main(arguments))
+
+
 def outcome(path: Path) -> Any:
     document = json.loads(path.read_text(encoding="utf-8"))
     entries = {name: document[name] for name in ("results", "prompts", "engine", "answered_by")}
@@ -32,19 +34,16 @@ def outcome(path: Path) -> Any:
 
 
 def test_runs_side_by_side(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    context = multiprocessing.get_context("fork")
     runs = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tenbin", *command(tmp_path, number)],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        context.Process(target=run_and_exit, args=(command(tmp_path, number),))
         for number in range(RUNS)
     ]
-    said = [run.communicate(timeout=120)[1] for run in runs]
-    assert [run.returncode for run in runs] == [0] * RUNS, said
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join(120)
+    assert [run.exitcode for run in runs] == [0] * RUNS
     outcomes = [outcome(tmp_path / f"{number}.json") for number in range(RUNS)]
     assert outcomes[1:] == outcomes[:-1]
     (path,) = find_journals(tmp_path / "cache" / "journal")
