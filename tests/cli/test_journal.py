@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import random
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tenbin.cli import main
 from tenbin.journal.store import Journal
+from tenbin.results.folder import read_run
 from tests.journal.made import COUNT, answer_all, answer_to, journal_file
 
 Captured = pytest.CaptureFixture[str]
@@ -104,3 +109,36 @@ def test_unknown_flags_of_an_action_are_guessed_at(capsys: Captured) -> None:
         main(["journal", "prune", "--oldr_than", "3d"])
     assert ended.value.code == 2
     assert "did you mean --older_than?" in capsys.readouterr().err
+
+
+def test_a_run_on_a_journal_with_flipped_bits(tmp_path: Path, capsys: Captured) -> None:
+    """The whole command: the same result, or one error and the same result after a repair."""
+    output = tmp_path / "result.json"
+    arguments = ["run", "--model", "scripted", "--tasks", "marc_ja", "--sample_data", "--limit"]
+    arguments += ["6", "--cache_dir", str(tmp_path), "--output_path", str(output)]
+    assert main(arguments) == 0
+    expected = _result(output)
+    path = journal_file(tmp_path / "journal")
+    whole, chance = path.read_bytes(), random.Random(12)
+    ended: Counter[str] = Counter()
+    for _ in range(16):
+        content = bytearray(whole)
+        content[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        path.write_bytes(content)
+        capsys.readouterr()
+        code = main(arguments)
+        said = capsys.readouterr().err
+        assert "Traceback" not in said
+        if code:
+            assert "tenbin journal repair" in said
+            assert main(["journal", "repair", str(path), "--cache_dir", str(tmp_path)]) == 0
+            assert main(arguments) == 0
+        ended["error" if code else "asked again" if "damaged" in said else "same"] += 1
+        assert _result(output) == expected
+    assert ended["asked again"] and ended["same"], ended
+
+
+def _result(path: Path) -> Any:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    names = ("results", "details", "model", "engine", "answered_by", "failures", "prompts")
+    return {name: document[name] for name in names}, list(read_run(path).samples())
