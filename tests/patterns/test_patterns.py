@@ -251,3 +251,17 @@ def test_the_worst_text_of_an_affordable_length_takes_few_steps() -> None:
     length = affordable_length(parse(source, 0))
     assert 20 < length < 200
     assert re.search(source, "a" * length) is None
+
+
+@pytest.mark.parametrize("source", [r"\s+", r"(\d+)", r"#### (\-?[0-9\.\,]+)", "a|b+", "[ab]{2,}"])
+def test_a_repetition_at_the_end_is_linear_and_left_to_re(source: str) -> None:
+    pattern = compile_pattern(source, "here")
+    assert pattern._affordable > 1_000_000
+    for text in (" " * 300_000 + "x", "1" * 300_000, "#### " * 60_000, "ab" * 150_000):
+        assert pattern.findall(text) == re.findall(source, text)
+        pattern.search(text), pattern.fullmatch(text), pattern.sub("", text)
+
+
+@pytest.mark.parametrize("source", [r"\s+$", r"\s+x", r"(\s+)+", r"(?=\s+)", r"(\d+)\1"])
+def test_a_repetition_that_something_follows_is_limited(source: str) -> None:
+    assert compile_pattern(source, "here")._affordable < 10_000

@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 
-# Combining marks are neither letters nor digits nor white space, and begin at U+0300.
-_MANY_MARKS = re.compile(r"[^\w\s\u0000-\u02ff]{32,}")
+_FIRST_MARK, _AFTER_LAST_MARK = 0x300, 0x1F000
+_MARKS_BY_DECOMPOSITION = "\u0f73\u0f75\u0f81"
+"""No marks by their class, but made of marks."""
+_MANY = 32
 
 
 def normalise_unicode(form: Literal["NFC", "NFKC"], text: str) -> str:
     """The text in a normal form, as `unicodedata.normalize` gives it."""
-    return unicodedata.normalize(form, _MANY_MARKS.sub(_put_in_order, text))
+    if text.isascii():
+        return text
+    return unicodedata.normalize(form, _many_marks().sub(_put_in_order, text))
+
+
+@lru_cache
+def _many_marks() -> re.Pattern[str]:
+    characters = map(chr, range(_FIRST_MARK, _AFTER_LAST_MARK))
+    marks = "".join(filter(unicodedata.combining, characters)) + _MARKS_BY_DECOMPOSITION
+    return re.compile(f"[{marks}]{{{_MANY},}}")
 
 
 def _put_in_order(match: re.Match[str]) -> str:
     decompositions = {one: unicodedata.normalize("NFD", one) for one in set(match[0])}
-    if not any(unicodedata.combining(part) for parts in decompositions.values() for part in parts):
-        return match[0]
     decomposed = "".join(decompositions[character] for character in match[0])
     parts: list[str] = []
     for marks, run in groupby(decomposed, key=lambda one: unicodedata.combining(one) > 0):

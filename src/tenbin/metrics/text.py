@@ -5,13 +5,15 @@ Knows strings and lm-eval's options for comparing them; does not know how the an
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Sequence
 
 from tenbin.metrics.matching import substitute
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_DIGITS = str.maketrans("", "", string.digits)
+# Beyond ASCII a pattern is several times as quick as `str.translate`.
+_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
+_DIGITS = re.compile(f"[{string.digits}]+")
 
 
 def exact_match(
@@ -43,8 +45,8 @@ def exact_match(
         for pattern in regexes_to_ignore:
             text = substitute(pattern, "", text)
         text = text.lower() if ignore_case else text
-        text = text.translate(_PUNCTUATION) if ignore_punctuation else text
-        return text.translate(_DIGITS) if ignore_numbers else text
+        text = _PUNCTUATION.sub("", text) if ignore_punctuation else text
+        return _DIGITS.sub("", text) if ignore_numbers else text
 
     answer = reduce(prediction)
     return 1.0 if any(answer == reduce(reference) for reference in references) else 0.0

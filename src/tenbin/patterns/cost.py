@@ -3,6 +3,10 @@
 A backtracking matcher tries one way after the other to match what stands so far. The number of ways
 is bounded by `factor * (n + 1) ** degree` for a text of n characters; where a repetition with
 several ways of its own is repeated without limit, as in `(a+)+`, there is no such bound.
+
+A simple repetition at the end of a pattern, as in `[0-9]+`, has one way: nothing follows that could
+fail and have another one tried. (In a match of the whole text the end follows, but such a match
+begins at one place only.)
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ _UNBOUNDED = _Ways(float("inf"))
 
 def affordable_length(tree: Any) -> int:
     """Return the length up to which no text can make a pattern slow; -1 where there is none."""
-    ways = _ways(tree)
+    ways = _ways(tree, at_end=True)
     steps = ways.factor * expanded_size(tree)
     # One more degree for the places at which a match can begin.
     length = (AFFORDABLE_STEPS / max(steps, 1.0)) ** (1 / (ways.degree + 1)) - 1
@@ -54,21 +58,25 @@ def expanded_size(tree: Any) -> int:
     return total
 
 
-def _ways(tree: Any) -> _Ways:
+def _ways(tree: Any, at_end: bool = False) -> _Ways:
     total = _ONE
-    for operation, argument in tree:
-        total = total.then(_node_ways(str(operation), argument))
+    nodes = list(tree)
+    for place, (operation, argument) in enumerate(nodes):
+        is_last = at_end and place == len(nodes) - 1
+        total = total.then(_node_ways(str(operation), argument, is_last))
     return total
 
 
-def _node_ways(name: str, argument: Any) -> _Ways:
+def _node_ways(name: str, argument: Any, at_end: bool) -> _Ways:
     if name.endswith("_REPEAT"):
-        return _repeat_ways(*argument)
+        is_simple = at_end and _ways(argument[2]) == _ONE
+        return _ONE if is_simple else _repeat_ways(*argument)
     if name == "GROUPREF":
         return _Ways(1.0, 1)  # comparing may take as long as the text
+    at_end = at_end and name in ("SUBPATTERN", "BRANCH")
     total = _ONE
     for part in _parts(name, argument) if name != "IN" else ():
-        inside = _ways(part)
+        inside = _ways(part, at_end)
         total = total.alternatively(inside) if name != "SUBPATTERN" else inside
     return total
 

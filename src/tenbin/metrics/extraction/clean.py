@@ -27,7 +27,9 @@ _ARABIC_VOWELS = dict.fromkeys(range(0x064B, 0x0653))
 _CIRCLED = {0x24B6 + index: f"({chr(65 + index)})" for index in range(26)}
 _TRANSLATION = {**_FULL_WIDTH, **_QUOTES, **_INVISIBLE, **_ARABIC_VOWELS, **_CIRCLED}
 
-_TRANSLATED = re.compile(f"[{''.join(re.escape(chr(code)) for code in _TRANSLATION)}]")
+_FORMED = re.compile(
+    f"[{''.join(re.escape(chr(code)) for code in _TRANSLATION)}\U0001d400-\U0001d7ff]"
+)
 _MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]+")
 _LATEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|texttt)\s*\{([^{}]*)\}")
 _LATEX_BOX = re.compile(r"\\f?box(?:ed)?\s*\{([^{}]*)\}")
@@ -74,9 +76,11 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.replace("`", "'")
     plain = normalise_unicode("NFC", text)
-    plain = _MATHEMATICAL.sub(lambda match: unicodedata.normalize("NFKC", match[0]), plain)
     # A table is slow beside a look whether any of it is there.
-    return plain.translate(_TRANSLATION) if _TRANSLATED.search(plain) else plain
+    if _FORMED.search(plain) is None:
+        return plain
+    plain = _MATHEMATICAL.sub(lambda match: unicodedata.normalize("NFKC", match[0]), plain)
+    return plain.translate(_TRANSLATION)
 
 
 def simplify(text: str) -> str:
