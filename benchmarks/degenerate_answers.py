@@ -5,7 +5,7 @@ ten languages, a mark, a special token, a mixture of two; half of them after the
 sensible answer. No two answers are the same. They go to four tasks in turn, which together have
 every filter and every metric of generated text; each is also split into thought and answer and cut
 at stop strings first, as backends do. Patterns are compiled and dictionaries read before the clock
-starts.
+starts. One thread judges: on a quiet machine seconds and processor seconds are the same.
 
     python benchmarks/degenerate_answers.py
 """
@@ -13,14 +13,13 @@ starts.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from common import RESULTS, say, setup_facts, versions, write_result
 
 from tenbin.backends.thinking import cut_at_stops, split_thought
 from tenbin.metrics.extraction.phrases import LANGUAGES, load_literals
@@ -187,6 +186,8 @@ def measure(count: int, length: int = LENGTH) -> dict[str, Any]:
 
 def main() -> None:
     """Measure, and write the result down."""
+    from common import RESULTS, say, setup_facts, versions, write_result
+
     flags = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -198,6 +199,7 @@ def main() -> None:
         "what": "answers of degenerate models, each judged by one of four tasks",
         "wanted": {"seconds": WANTED_SECONDS},
         **found,
+        "load": [round(one, 1) for one in os.getloadavg()],
         "setup": {**setup_facts(), "judging": versions(("fugashi", "neologdn", "emoji", "regex"))},
     }
     write_result(options.output_dir, "degenerate_answers", body)

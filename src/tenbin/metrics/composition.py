@@ -12,7 +12,9 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 
-_FIRST_MARK, _AFTER_LAST_MARK = 0x300, 0x1F000
+_FIRST_MARK, _AFTER_PLANE = 0x300, 0x10000
+_FURTHER_MARKS = "\U000101fd-\U0001e94a"
+"""Beyond the basic plane: one range is quick to test for, single characters are not."""
 _MARKS_BY_DECOMPOSITION = "\u0f73\u0f75\u0f81"
 """No marks by their class, but made of marks."""
 _MANY = 32
@@ -27,9 +29,9 @@ def normalise_unicode(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 @lru_cache
 def _many_marks() -> re.Pattern[str]:
-    characters = map(chr, range(_FIRST_MARK, _AFTER_LAST_MARK))
+    characters = map(chr, range(_FIRST_MARK, _AFTER_PLANE))
     marks = "".join(filter(unicodedata.combining, characters)) + _MARKS_BY_DECOMPOSITION
-    return re.compile(f"[{marks}]{{{_MANY},}}")
+    return re.compile(f"[{marks}{_FURTHER_MARKS}]{{{_MANY},}}")
 
 
 def _put_in_order(match: re.Match[str]) -> str:
