@@ -62,6 +62,21 @@ def test_chains_are_told_step_by_step() -> None:
     assert [step.text for step in filters.explain(steps, "nothing", "en")] == [None]
 
 
+@pytest.mark.parametrize(
+    ("steps", "choices"),
+    [
+        ((("nope", {}),), 4),
+        ((("regex", {"group_select": "x"}),), 4),
+        ((("regex", {"regex_pattern": "("}),), 4),
+        ((("choice_letter_flexible", {}),), None),
+        ((("choice_letter_flexible", {}),), 10**9),
+        ((("choice_letter_strict", {}),), -1),
+    ],
+)
+def test_nothing_is_told_of_chains_that_no_task_has(steps: Any, choices: Any) -> None:
+    assert filters.explain(steps, "The answer is B", "en", choices) == []
+
+
 def test_cases_are_many_even_and_hard() -> None:
     counts = Counter(case["language"] for case in CASES)
     assert set(counts) == set(LANGUAGES)

@@ -7,6 +7,7 @@ rest. One of `_SELECTORS` chooses among the answers drawn to one document, None 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -189,9 +190,9 @@ def check_choices(steps: Steps, choices: int | None) -> None:
                 " a question offers",
                 _SAY_COUNT,
             )
-        if choices > _MOST_CHOICES[name]:
+        if not 2 <= choices <= _MOST_CHOICES[name]:
             raise TaskError(
-                f"filter {name!r} knows {_MOST_CHOICES[name]} options, not {choices}",
+                f"filter {name!r} knows 2 to {_MOST_CHOICES[name]} options, not {choices}",
                 "read the letter with a `regex` filter",
             )
 
@@ -229,8 +230,14 @@ def explain(
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
     The last entry's text is what `apply` gives for this text alone. Steps that rest because nothing
-    is left to read are not listed.
+    is left to read are not listed. Nothing is told of a chain that no task could have: steps come
+    from stored runs here.
     """
+    try:
+        check(steps, sys.maxsize)
+        check_choices(steps, choices)
+    except TaskError:
+        return []
     setting = _Setting(language, choices)
     current: str | None = text
     told: list[ReadingStep] = []
