@@ -8,7 +8,8 @@ nothing is fetched.
 
 Always, for tiny models of several architectures in float32: scores by every rung that serves them
 within 1e-4 of single forwards, texts equal to those of transformers' generate; for one of them
-drawn texts and budgets of thought that are the same in any batch, and whole texts rolled.
+drawn texts and budgets of thought that are the same in any batch, and whole texts rolled. For
+three: a token that overflows fails the texts that hold it, by every engine, and spoils no other.
 With a checkpoint folder: device_map=auto and an adapter, where their libraries are there. On CUDA:
 the tree's kernel against a softmax in double precision, compiled layers, and full memory. Unless
 --tiny: a Llama of 1B shape in --dtype, scores within NOISE times what single rows themselves
@@ -39,10 +40,22 @@ if importlib.util.find_spec("tenbin") is None:
 from tiny_models import FAMILIES, WORDS, make_larger, make_prompts, make_tiny, make_tokenizer
 
 from tenbin.backends.base import BackendSettings
+from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.hf.stepping import Stepper
+from tenbin.backends.hf.tensor_digest import model_digest
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Roll, Rolled, Sampling, Score, Scores, Text, Thinking
+from tenbin.records import (
+    Failure,
+    Generate,
+    Roll,
+    Rolled,
+    Sampling,
+    Score,
+    Scores,
+    Text,
+    Thinking,
+)
 
 EXACT = 1e-4
 NOISE = 4.0
@@ -231,6 +244,99 @@ def check_rolling(report: Report, name: str, model: Any, tokenizer: Any) -> None
     report.line(name, difference <= allowed, f"difference {difference:.2e}, allowed {allowed:.2e}")
 
 
+def check_finite(report: Report, family: str, tokenizer: Any, device: str) -> None:
+    """One token makes the layers overflow: texts with it fail, by every engine, and no others do.
+
+    With as few rows as jobs fill several times, so that later texts take the places of those that
+    failed; on CUDA with recorded steps, in which nothing may be looked at on the host.
+    """
+    model = make_tiny(family, len(tokenizer), device)
+    sick = tokenizer("🙂", add_special_tokens=False)["input_ids"][0]
+    prompts = [text + " 🙂" * (at % 3 == 1) for at, text in enumerate(make_prompts(24, 12))]
+    prompts = [text for text in prompts if sick in tokenizer(text)["input_ids"] or "🙂" not in text]
+    asked: list[Any] = [Score(f"s{at}", text, (" a", "東京")) for at, text in enumerate(prompts)]
+    asked += [Roll(f"r{at}", text) for at, text in enumerate(prompts)]
+    drawn = Sampling(0.8, top_p=0.9)
+    asked += [Generate(f"g{at}", text, (), NEW_TOKENS) for at, text in enumerate(prompts)]
+    asked += [
+        Generate(f"d{at}", text, (), NEW_TOKENS, drawn, seed=at) for at, text in enumerate(prompts)
+    ]
+    # Made beforehand: a recorded step takes nothing from the host.
+    column = torch.tensor([sick], device=device)
+    fails = {at for at, text in enumerate(prompts) if sick in tokenizer(text)["input_ids"]}
+
+    def leave_out(module: Any, inputs: Any, output: torch.Tensor) -> torch.Tensor:
+        """Nobody writes the token, so that only those who read it can fail."""
+        return output.index_fill(-1, column, -100.0)
+
+    model.get_output_embeddings().register_forward_hook(leave_out)
+    for engine, size in (("tree", "auto"), ("rows", "auto"), ("cache", "auto"), ("plain", 4)):
+        name = f"not finite, {family}, engine={engine}"
+        weight = model.get_input_embeddings().weight
+        whole = weight.data[sick].clone()
+        try:
+            healthy = dict(_finite_backend(model, tokenizer, engine, size).run(asked))
+            backend = _finite_backend(model, tokenizer, engine, size)
+            # Settled before: what is checked here are documents, not the probe.
+            list(backend.run([Score("k", "a", (" b",)), Generate("t", "a", (), 2)]))
+            weight.data[sick] = float("nan")
+            found = dict(backend.run(asked))
+        except BackendError as error:
+            report.skip(name, str(error).splitlines()[0])
+            continue
+        finally:
+            weight.data[sick] = whole
+        wrong = [
+            request.key
+            for request in asked
+            if not _as_wanted(
+                int(request.key[1:]) in fails, found[request.key], healthy[request.key]
+            )
+        ]
+        modes = backend.describe()["engine"]
+        said = f"{modes['mode']}; {modes['generation']}; {len(fails)} of {len(prompts)} overflow"
+        report.line(name, not wrong, f"{said}; {len(wrong)} of {len(asked)} answers wrong")
+
+
+def _finite_backend(model: Any, tokenizer: Any, engine: str, size: Any) -> HfBackend:
+    return HfBackend.from_model(model, tokenizer, engine=engine, batch_size=size)
+
+
+def _as_wanted(fails: bool, found: Any, healthy: Any) -> bool:
+    if fails:
+        return isinstance(found, Failure) and found.kind == "not_finite"
+    if isinstance(found, Text):
+        return bool(found == healthy)
+    if type(found) is not type(healthy) or isinstance(found, Failure):
+        return False
+    pairs = zip(_logprobs(found), _logprobs(healthy), strict=True)
+    return all(abs(first - second) <= 10 * EXACT for first, second in pairs)
+
+
+def _logprobs(answer: Any) -> Sequence[float]:
+    return (answer.logprob,) if isinstance(answer, Rolled) else answer.logprobs  # type: ignore[no-any-return]
+
+
+def check_broken(report: Report, tokenizer: Any, device: str) -> None:
+    """A model of NaN is asked nothing, and what it is in memory is the same on every device."""
+    model = make_tiny("llama", len(tokenizer), device)
+    digest = model_digest(model)
+    report.line(
+        "digest of a model in memory",
+        digest == model_digest(make_tiny("llama", len(tokenizer), "cpu")),
+        f"{digest[:16]}, as on the CPU",
+    )
+    model.get_output_embeddings().weight.data[3, 3] = float("nan")
+    for request in (Score("k", "a", (" b",)), Generate("k", "a", (), 2)):
+        said = "answered"
+        try:
+            list(HfBackend.from_model(model, tokenizer).run([request]))
+        except NotFiniteError as error:
+            said = error.message
+        name = f"a model of NaN, {type(request).__name__.lower()}"
+        report.line(name, said != "answered", said)
+
+
 def check_family(report: Report, family: str, tokenizer: Any, device: str) -> None:
     model = make_tiny(family, len(tokenizer), device)
     for engine in ("auto", "rows", "cache", "plain"):
@@ -414,6 +520,13 @@ def main() -> int:
     check_rolling(report, "rolling, llama", tiny, tokenizer)
     report.guard("drawn", lambda: check_drawn(report, "texts, drawn, llama", tiny, tokenizer))
     report.guard("thoughts", lambda: check_thoughts(report, "thoughts, llama", tiny, tokenizer))
+    for family in ("llama", "gpt2", "mamba"):
+        if family in chosen.families.split(","):
+            report.guard(
+                f"not finite, {family}",
+                lambda family=family: check_finite(report, family, tokenizer, chosen.device),  # type: ignore[misc]
+            )
+    report.guard("a model of NaN", lambda: check_broken(report, tokenizer, chosen.device))
     report.guard("checkpoint folder", lambda: check_folder(report, tokenizer, chosen.device))
     if device.type == "cuda":
         report.guard("kernel", lambda: check_kernel(report, device))

@@ -135,6 +135,17 @@ def test_weights_that_are_cut_short_are_seen_before_anything_loads(
         opened(copy)
 
 
+@pytest.mark.parametrize("name", ["adapter_config.json", "adapter_model.safetensors"])
+def test_adapters_that_are_damaged(copy: Path, tmp_path: Path, name: str) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text("{}")
+    (adapter / name).write_bytes(b"{")
+    arguments = {"pretrained": str(copy), "peft": str(adapter)}
+    with pytest.raises(BackendError, match=name):
+        open_hf(BackendSettings("hf", arguments, device="cpu"))
+
+
 class PanicException(BaseException):
     """As tokenizers in Rust end; the class is of no module that could be imported."""
 

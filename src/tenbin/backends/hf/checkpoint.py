@@ -258,6 +258,8 @@ def _adapter(arguments: HfArguments) -> Location | None:
         raise BackendError(
             f"no adapter_config.json in {found.folder}", "peft names the folder of an adapter"
         )
+    if found.folder is not None:
+        check_folder(found.folder)
     return found
 
 
