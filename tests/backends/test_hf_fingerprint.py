@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from tests.backends.tiny import make_model
 
 from tenbin.backends.base import BackendSettings
+from tenbin.backends.hf import checkpoint
 from tenbin.backends.hf import digests as digests_module
 from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.hf.digests import Digests, published_hash
@@ -385,6 +386,28 @@ def test_a_model_whose_files_change_before_it_loads(copy: Path) -> None:
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(BackendError, match="changed after the run began"):
         list(backend.run([Score("k", "a", (" b",))]))
+
+
+def test_converted_weights_are_those_that_were_made(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gguf = tmp_path / "model.gguf"
+    gguf.write_bytes(b"GGUF, converted before")
+    monkeypatch.setattr(checkpoint, "converted_folder", lambda *arguments: copy)
+    before = fingerprint(gguf)
+    assert fingerprint(gguf) == before
+    size = (copy / "model.safetensors").stat().st_size
+    flip(copy / "model.safetensors", size - 1)
+    with pytest.raises(BackendError, match=r"not those that were made of model\.gguf") as raised:
+        fingerprint(gguf)
+    assert "delete that folder" in raised.value.hint
+    flip(copy / "model.safetensors", size - 1)
+    assert fingerprint(gguf) == before
+    flip(gguf, 3)
+    assert fingerprint(gguf) != before
+    (copy / "contents.json").write_text("[")
+    with pytest.raises(BackendError, match="not those that were made"):
+        fingerprint(gguf)
 
 
 def test_tokenizers_alone_read_no_weights(copy: Path, reads: Reads) -> None:

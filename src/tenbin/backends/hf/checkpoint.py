@@ -13,6 +13,7 @@ from tenbin.backends.base import BackendSettings
 from tenbin.backends.hf.arguments import HfArguments, read_arguments
 from tenbin.backends.hf.conversion import (
     cache_root,
+    check_contents,
     converted_folder,
     gguf_config,
     known_folder,
@@ -222,6 +223,7 @@ def _source(
     if location.gguf is not None:
         digest = digests.of([location.gguf])[0]
         folder = converted_folder(location.gguf, digest, settings.cache_dir, settings.notify)
+        check_contents(folder, location.gguf, digests)
         return Source(str(folder), {})
     options: dict[str, Any] = {"trust_remote_code": arguments.trust_remote_code}
     for name in ("subfolder", "cache_dir"):

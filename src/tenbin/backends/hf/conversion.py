@@ -8,14 +8,17 @@ in the cache folder under the file's own hash. Knows no arguments and no device.
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, redirect_stderr
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr, suppress
 from pathlib import Path
 from typing import Any
 
-from tenbin.atomic import work_folder
+from tenbin.atomic import work_folder, write_atomically
+from tenbin.backends.hf.digests import Digests
+from tenbin.backends.hf.fingerprint import folder_digest
 from tenbin.backends.hf.quiet import quiet_libraries
 from tenbin.errors import BackendError
 from tenbin.home import expanded
@@ -23,6 +26,7 @@ from tenbin.home import expanded
 CONVERSION_VERSION = "1"
 """Part of the folder's name: a change of this module must not meet older folders."""
 
+_CONTENTS = "contents.json"
 _PROBES = (
     "Hello, world! 12345  two  spaces",
     "日本の首都は東京です。\n質問：どれですか？\n回答：",
@@ -60,6 +64,7 @@ def converted_folder(
         try:
             with quiet_libraries(), _no_bars():
                 _convert(gguf, work)
+            check_contents(work, gguf, Digests())
             _publish(work, target)
         except BackendError:
             raise
@@ -73,6 +78,33 @@ def known_folder(digest: str, cache_dir: str | None) -> Path | None:
     """The folder of a GGUF file's weights, where an earlier run has made it."""
     target = _target(digest, cache_dir)
     return target if (target / "config.json").is_file() else None
+
+
+def check_contents(folder: Path, gguf: Path, digests: Digests) -> None:
+    """See that a folder holds what was made of a GGUF file, or note what it holds.
+
+    The fingerprint is that of the GGUF file, while the weights that are loaded are those of the
+    folder: were these changed, another model would answer under the same name.
+
+    Raises:
+        BackendError: It holds something else.
+    """
+    note = folder / _CONTENTS
+    found = folder_digest(folder, digests)
+    try:
+        noted = json.loads(note.read_bytes())["contents"]
+    except FileNotFoundError:
+        # Just made, or made before contents were noted.
+        with suppress(OSError):
+            write_atomically(note, json.dumps({"contents": found}) + "\n")
+        return
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        noted = None
+    if noted != found:
+        raise BackendError(
+            f"the weights in {folder} are not those that were made of {gguf.name}",
+            "delete that folder: the next run makes it anew",
+        )
 
 
 def gguf_config(gguf: Path) -> Any:
