@@ -16,6 +16,14 @@ _MODULES = {
     "rows_text": "rows",
     "rows_gzip": "rows",
     "rows_parquet": "rows",
+    "result_compare": "stored",
+    "result_consistency": "stored",
+    "result_table": "stored",
+    "samples": "stored",
+    "result_listing": "pages",
+    "progress": "pages",
+    "report": "pages",
+    "alignment": "alignments",
 }
 NAMES = tuple(_MODULES)
 _ALL = {**_MODULES, "planted": "planted"}
