@@ -231,7 +231,7 @@ def _aggregation(id: str, metric: str, detail: Mapping[str, Any]) -> str:
     if "aggregation" in detail:
         return str(detail["aggregation"])
     # Runs of the first shape of result.json do not say; a mean has an analytic error.
-    if detail["stderr_method"] == "analytic":
+    if detail.get("stderr_method") == "analytic":
         return "mean"
     if metric in AGGREGATIONS:
         return metric

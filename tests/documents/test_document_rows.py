@@ -159,7 +159,7 @@ def test_repeated_id_names_both_lines(tmp_path, load):
         ("validation.json", b'[{"label": 1},\n {"label"]', "line 2: broken JSON"),
         ("validation.json", b"[1]", "record 1: the row is 1"),
         ("validation.json", b"3", "holds 3; accepted: a list"),
-        ("validation.jsonl", b'{"sentence1": "\\ud800"}', "line 1: half of a surrogate pair"),
+        ("validation.jsonl", b'{"sentence1": "\\ud800"}', "half of a surrogate pair"),
         ("validation.json", b'{"data": [{"paragraphs": 5}]}', "record 1: `paragraphs` is 5"),
         (
             "validation.jsonl.gz",

@@ -19,7 +19,9 @@ from tenbin.profiles import Profile, find_profile
 
 def _selection(value: Any) -> str:
     split, colon, count = str(value).rpartition(":")
-    if value == CROSSFIT or (colon and split.strip() and count.isdecimal() and int(count) > 0):
+    if value == CROSSFIT or (
+        colon and split.strip() and count.isdecimal() and 0 < len(count) < 19 and int(count) > 0
+    ):
         return str(value)
     raise ValueError("crossfit, or SPLIT:N such as train:200")
 

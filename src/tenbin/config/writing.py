@@ -84,6 +84,6 @@ def template_args(value: Any) -> dict[str, Any]:
         if not name.isidentifier():
             raise ValueError(f"names of variables; {name!r} is none")
         if isinstance(content, str):
-            content = known.get(content.lower(), int(content) if content.isdecimal() else content)
+            content = known.get(content.lower(), whole(content) if content.isdecimal() else content)
         given[name] = content
     return given

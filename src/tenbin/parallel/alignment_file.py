@@ -7,10 +7,10 @@ such as `note`, is for people. Knows the file's shape, not whether it fits the r
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tenbin.errors import ConfigError
+from tenbin.json_text import parse_json
 
 
 def read_alignment(path: str | Path) -> dict[str, tuple[str | None, ...]]:
@@ -20,7 +20,7 @@ def read_alignment(path: str | Path) -> dict[str, tuple[str | None, ...]]:
         ConfigError: The file cannot be read or is not of that shape.
     """
     try:
-        loaded = json.loads(Path(path).read_text(encoding="utf-8"))
+        loaded = parse_json(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"--alignment {path}: {error.strerror}") from error
     except ValueError as error:

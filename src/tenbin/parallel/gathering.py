@@ -169,9 +169,13 @@ def _column(
 ) -> Column:
     config = document["configs"][id]
     metric = _metric(document, id, wanted)
-    files = document["data"][id][config["split"]]
+    files = document["data"][id].get(config["split"])
+    if files is None:
+        raise ResultError(f"{id}: the run does not say which files its rows came from")
     answers: dict[int, Answer] = {}
     for sample in rows:
+        if sample["row"] is None:
+            raise ResultError(f"{id}: the samples do not say which row each document is")
         if sample["row"] in answers:
             raise ResultError(
                 f"{id}: row {sample['row']} was answered more than once",
@@ -197,7 +201,11 @@ def _metric(document: Mapping[str, Any], id: str, wanted: str | None) -> str:
 
 
 def _answer(sample: Mapping[str, Any], metric: str) -> Answer:
-    outcome = next(one for one in sample["outcomes"] if one["metric"] == metric)
+    outcome = next((one for one in sample["outcomes"] if one["metric"] == metric), None)
+    if outcome is None or (sample["gold"] is None and not sample["references"]):
+        raise ResultError(
+            f"{sample['id']}, row {sample['row']}: has no outcome of {metric}, or no right answer"
+        )
     if outcome.get("answers"):
         raise ResultError(
             f"{sample['id']}: {len(outcome['answers'])} answers were drawn to each question",

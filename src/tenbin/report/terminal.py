@@ -67,12 +67,13 @@ def _print_precision(document: Mapping[str, Any], console: Console) -> None:
     if not known:
         return
     half, id, metric, detail = max(known, key=lambda one: one[0])
-    shown = detail["detectable"]
+    shown = detail.get("detectable") or {}
     if half < _WIDE:
         return
     scale = 1 if detail["unit"] == "%" else 100
     unpaired, paired = (
-        None if value is None else scale * value for value in (shown["unpaired"], shown["paired"])
+        None if value is None else scale * value
+        for value in (shown.get("unpaired"), shown.get("paired"))
     )
     text = f"precision: {id} {metric}, n {detail['n']:,}: ±{100 * half:.0f} points. "
     if unpaired is None or paired is None or unpaired >= 100:

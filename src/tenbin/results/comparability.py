@@ -166,7 +166,9 @@ def _prompts(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
     words = [cell.document["prompts"][cell.id]["template_hash"] for cell in (first, second)]
     if words[0] != words[1]:
         causes.append("the template's own words")
-    dropped = [sum(cell.samples[d]["dropped_examples"] for d in shared) for cell in (first, second)]
+    dropped = [
+        sum(cell.samples[d]["dropped_examples"] or 0 for d in shared) for cell in (first, second)
+    ]
     if dropped[0] != dropped[1]:
         causes.append(
             f"{dropped[0]:,} examples left out to fit the window here, {dropped[1]:,} there"

@@ -7,15 +7,16 @@ digest. Knows files; what a document's entries mean, others know.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tenbin.errors import ResultError
+from tenbin.json_text import parse_json
 from tenbin.results.document import SCHEMA_VERSION
 from tenbin.results.samples import read_samples, samples_digest, samples_facts
+from tenbin.results.shape import shape_fault
 
 RESULT, SAMPLES = "result.json", "samples.parquet"
 FACT_RUN, FACT_SCHEMA = "tenbin_run_id", "tenbin_schema_version"
@@ -37,7 +38,17 @@ class StoredRun:
             ResultError: The samples are missing, damaged, or those of another run.
         """
         self.check_samples()
-        return read_samples(self.path / SAMPLES, columns)
+        return self._of_this_run(read_samples(self.path / SAMPLES, columns))
+
+    def _of_this_run(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            if row["id"] not in self.document["configs"]:
+                raise ResultError(
+                    f"{self.path / SAMPLES}: has a document of {row['id']!r}, and {RESULT} has no "
+                    "such task",
+                    _AGAIN,
+                )
+            yield row
 
     def check_samples(self) -> None:
         """See that the samples are those that result.json was written with.
@@ -88,7 +99,7 @@ def read_document(file: Path, named: str | Path | None = None) -> dict[str, Any]
         ResultError: It is not there, damaged, or of a newer shape.
     """
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = parse_json(file.read_text(encoding="utf-8"), strict=True)
     except (FileNotFoundError, NotADirectoryError) as error:
         if (file.parent / SAMPLES).is_file():
             raise ResultError(
@@ -99,11 +110,13 @@ def read_document(file: Path, named: str | Path | None = None) -> dict[str, Any]
         raise ResultError(
             f"{named or file}: no stored run there", f"name a run folder or its {RESULT}"
         ) from error
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise ResultError(f"{file}: cannot be read: {error}") from error
     if not isinstance(document, dict):
         raise ResultError(f"{file}: is no result of a run")
     check_schema(document, file)
+    if (fault := shape_fault(document)) is not None:
+        raise ResultError(f"{file}: is damaged, or no result of a run: {fault}", _AGAIN)
     return document
 
 

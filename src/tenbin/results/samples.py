@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tenbin.errors import ResultError
-from tenbin.results.columns import samples_schema
+from tenbin.results.columns import RowError, check_columns, check_row, samples_schema
 
 # Rows a group of the file: small enough to be made and read on demand, large enough to compress.
 _ROWS_A_GROUP = 1_000
@@ -161,15 +161,27 @@ def _grouped(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
 def read_samples(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     """The rows of a samples file, a group at a time, whole or in some columns.
 
+    Columns that runs of earlier shapes do not have are null in every row.
+
     Raises:
         ResultError: When the file is missing or damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    number = 0
     try:
         with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            check_columns(schema)
+            wanted = samples_schema().names if columns is None else columns
+            absent = dict.fromkeys(name for name in wanted if schema.get_field_index(name) < 0)
             for batch in file.iter_batches(batch_size=_ROWS_A_GROUP, columns=columns):
-                yield from batch.to_pylist()
-    except (OSError, pa.ArrowException) as error:
+                for row in batch.to_pylist():
+                    number += 1
+                    check_row(row)
+                    yield {**row, **absent} if absent else row
+    except RowError as error:
+        raise ResultError(f"{path}, row {number}: {error}", "run the same command again") from error
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise _unreadable(path, error) from error

@@ -114,10 +114,12 @@ def alignment_help(sources: Sequence[Source]) -> str:
     )
 
 
-def natural_order(name: str) -> list[str | int]:
+def natural_order(name: str) -> list[str | tuple[int, str]]:
     """A sort key that puts `row-9` before `row-10`."""
     parts = re.split(r"([0-9]+)", name)
-    return [int(part) if at % 2 else part for at, part in enumerate(parts)]
+    # By length, then by digits: Python refuses to read numbers of thousands of digits.
+    digits = [part.lstrip("0") for part in parts]
+    return [(len(digits[at]), digits[at]) if at % 2 else part for at, part in enumerate(parts)]
 
 
 def _items_from_keys(sources: Sequence[Source], key: str) -> dict[str, dict[int, str]]:

@@ -162,7 +162,10 @@ class Registry:
 
 
 def _version_key(version: str) -> tuple[tuple[int, str], ...]:
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in version.split("."))
+    return tuple(
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
+        for part in version.split(".")
+    )
 
 
 def load_registry(include: Iterable[str | Path] = (), profile: str | None = None) -> Registry:

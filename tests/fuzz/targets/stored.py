@@ -43,9 +43,15 @@ def _strict(document: Any) -> None:
     json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
 
 
+def _seldom(folder: Path) -> bool:
+    """Whether to do what takes long, for some inputs of eight."""
+    return (folder / "result.json").stat().st_size % 8 == 0
+
+
 def _compare(folder: Path) -> None:
     allow = ("data", "prompts", "shots", "seed", "decoding", "profile")
-    document = compare(seed_run().run, folder, metrics=["all"], allow=allow).document
+    metrics = ["all"] if _seldom(folder) else []
+    document = compare(seed_run().run, folder, metrics=metrics, allow=allow).document
     _strict(document)
     with redirect_stdout(io.StringIO()):
         print_comparison(document, 5)
@@ -63,7 +69,8 @@ def _table(folder: Path) -> None:
     _strict([run.scores, run.groups, run.table()])
     with redirect_stdout(io.StringIO()):
         print_results(run.document)
-    _strict(run.sweep().report)
+    if _seldom(folder):
+        _strict(run.sweep().report)
 
 
 def _of_result(read: Callable[[Path], None]) -> Callable[[bytes, Path], None]:
