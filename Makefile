@@ -24,7 +24,7 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm fuzz check golden bench lock audit sbom clean
+.PHONY: help install demo test test-vllm fuzz check golden bench soak lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
@@ -36,6 +36,7 @@ help:
 	@echo "make lock    resolve the versions that make installs anew (requirements/lock.txt)"
 	@echo "make audit   known vulnerabilities and licences of everything that is installed"
 	@echo "make sbom    a software bill of materials: dist/sbom.cdx.json"
+	@echo "make soak    kill more than a hundred runs at random moments and start them again; up to SOAK_MINUTES=15"
 	@echo "make bench   measure against peers (see benchmarks/README.md)"
 
 install: $(STAMP)
@@ -54,6 +55,9 @@ demo: install
 test: install
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup
 
+SOAK_KILLS ?= 110
+SOAK_MINUTES ?= 15
+SOAK_SEED ?= 12
 FUZZ_SECONDS ?= 600
 FUZZ_SEED ?= 0
 FUZZ_PROCESSES ?= 2
@@ -97,6 +101,9 @@ sbom: install $(TOOLS_STAMP)
 
 golden: install
 	$(BIN)/python tests/golden/write_prompts.py
+
+soak: install
+	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS) --minutes $(SOAK_MINUTES) --seed $(SOAK_SEED)
 
 bench: install
 	@echo "see benchmarks/README.md: peers need environments of their own"

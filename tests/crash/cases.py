@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -36,13 +37,56 @@ def hf_cases(model: Path) -> list[Case]:
     ]
 
 
-def server_cases(address: str) -> list[Case]:
-    given = ("--model_args", f"base_url={address},concurrency=2")
-    letters = ("--tasks", "mlogiqa_mcq_ja", "--limit", "6")
+def server_cases(address: str, tasks: Path) -> list[Case]:
+    given = ("--model_args", f"base_url={address},concurrency=2", "--include_path", str(tasks))
+    given = (*given, "--data_dir", str(tasks))
+    texts = ("--tasks", "adding", "--repeats", "3", "--gen_kwargs", "temperature=0.9")
+
+    def run(model: str, *arguments: str) -> tuple[str, ...]:
+        return ("run", "--model", model, *given, *arguments)
+
     return [
-        Case("server, choices by letter", _run("openai-chat", *given, *letters), in_flight=2),
-        Case("server, sampled generation", _run("openai", *given, *SAMPLING), in_flight=2),
+        Case("server, choices by letter", run("openai-chat", "--tasks", "following"), 2),
+        Case("server, sampled generation", run("openai", *texts), 2),
     ]
+
+
+def write_tasks(folder: Path) -> Path:
+    """Two tasks of short prompts, for models that take their time."""
+    folder.mkdir(parents=True)
+    for name, rest in (("following", _CHOICE), ("adding", _TEXT)):
+        rows = [
+            {"id": at, "number": at, "sum": f"{at + 1}", "choices": [f"{at + 1}", f"{at + 7}"]}
+            for at in range(6)
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        (folder / f"{name}.yaml").write_text(_TASK.format(name=name) + rest)
+    return folder
+
+
+_TASK = """
+task: {name}
+title: {name}
+language: en
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {name}.jsonl}}}}
+test_split: test
+versions: {{"1.0": {{}}}}
+"""
+_CHOICE = """
+output_type: multiple_choice
+doc_to_choice: choices
+doc_to_target: 0
+metric_list: [{metric: acc}]
+templates: {default: {meant_for: any model, doc_to_text: "What follows {{ number }}?"}}
+"""
+_TEXT = """
+output_type: generate_until
+generation_kwargs: {until: ["\\n"], max_gen_toks: 4}
+doc_to_target: sum
+metric_list: [{metric: exact_match}]
+templates: {default: {meant_for: any model, doc_to_text: "{{ number }} + 1 ="}}
+"""
 
 
 def ray_cases(model: Path, temporary: str) -> list[Case]:

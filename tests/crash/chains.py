@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import select
 import signal
 import sqlite3
@@ -39,6 +40,8 @@ OF_THE_MOMENT = frozenset(
         "scale",
         "probe",
         "generation_probe",
+        "traffic",
+        "probe_usage",
     }
 )
 """Keys of result.json that say when and how a run went, not what it found."""
@@ -77,6 +80,7 @@ class Kill:
     """One run that was killed."""
 
     case: str
+    stage: str
     moment: str
     known_before: int
     known_after: int
@@ -276,6 +280,24 @@ def _before_first_answer(log: Path) -> tuple[int, int]:
     return first, total
 
 
+_STAGES = (
+    (r"sql (BEGIN|INSERT|COMMIT|ROLLBACK)", "journal: writing"),
+    (r"sql ", "journal: opening and reading"),
+    (r"os\.(rename|remove|rmdir) out/", "results: renaming"),
+    (r"\w+(\.\w+)? out/", "results: writing"),
+    (r"\w+(\.\w+)? cache/(verdicts|digests)", "probe cache"),
+    (r"\w+(\.\w+)? (cache|tmp)/", "other files"),
+)
+
+
+def stage_of(label: str) -> str:
+    """The stage of a run that a step belongs to: functions have the name of theirs."""
+    found = (stage for pattern, stage in _STAGES if re.match(pattern, label))
+    if "progress.json" in label:
+        return "progress.json"
+    return next(found, label)
+
+
 class Moments:
     """Draws when a run is killed: at a step, or by the clock."""
 
@@ -286,7 +308,12 @@ class Moments:
         """A step (its label and which of them), or seconds."""
         if self._generator.random() < self._by_clock:
             return self._generator.uniform(0.0, self._known.seconds)
-        label = self._generator.choice(sorted(self._known.steps))
+        by_stage: dict[str, list[str]] = {}
+        for label in sorted(self._known.steps):
+            by_stage.setdefault(stage_of(label), []).append(label)
+        # By stage first: there are many kinds of steps where a file is opened, and one of judging.
+        stage = self._generator.choice(sorted(by_stage))
+        label = self._generator.choice(by_stage[stage])
         return label, self._generator.randint(1, self._known.steps[label])
 
 
@@ -330,7 +357,8 @@ def _run_killed(
         return False
     shown = f"{by_step[0]} #{by_step[1]}" if by_step else f"after {moment:.2f} s"
     after = journal_rows(folder)
-    chain.kills.append(Kill(case.name, shown, before, after))
+    stage = stage_of(by_step[0]) if by_step else "any moment"
+    chain.kills.append(Kill(case.name, stage, shown, before, after))
     _wait_for_the_end(chain, started)
     given = started.notes("given")
     if after < before + sum(given[:-1]):

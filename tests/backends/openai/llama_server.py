@@ -31,10 +31,16 @@ def missing() -> str | None:
 
 
 @contextmanager
-def llama_server(template: str = "") -> Iterator[str]:
-    """A server's base_url, as long as the block lasts; with another chat template than its own."""
+def llama_server(template: str = "", exact: bool = False) -> Iterator[str]:
+    """A server's base_url, as long as the block lasts.
+
+    Args:
+        template: Another chat template than its own.
+        exact: Whether an answer must not depend on what was asked before or at the same time, to
+            the last bit: one request at a time, and no prefix kept.
+    """
     process = subprocess.Popen(
-        [sys.executable, __file__, template],
+        [sys.executable, __file__, template, "exact" if exact else ""],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -67,6 +73,8 @@ def serve() -> None:
     parameters.n_ctx, parameters.n_parallel = 4096, 2
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     parameters.hostnames, parameters.port = ["127.0.0.1"], 0
+    if "exact" in sys.argv[2:]:
+        parameters.n_parallel, parameters.cache_prompt, parameters.cache_ram_mib = 1, False, 0
     if sys.argv[1:] and sys.argv[1]:
         parameters.chat_template = sys.argv[1]
     server = xllamacpp.Server(parameters)
