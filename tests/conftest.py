@@ -20,6 +20,7 @@ COSTLY = (
     "backends/ray/",
     "backends/openai/test_llama.py",
     "backends/test_hf_smollm.py",
+    "crash/",
     "report/test_browser_injection.py",
     "test_documented_command.py",
 )

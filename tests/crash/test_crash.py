@@ -6,6 +6,7 @@ A short form; `make soak` kills more than a hundred runs, on servers and workers
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,41 +19,42 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery(*MODULES["hf"]) as made:
+        yield made
+
+
 def assert_sound(chains: list[Chain], least: int) -> None:
     assert [fault for chain in chains for fault in chain.faults] == []
     assert sum(len(chain.kills) for chain in chains) >= least
 
 
-def test_kills_between_all_files_of_a_result(tmp_path: Path) -> None:
+def test_kills_between_all_files_of_a_result(nursery: Nursery, tmp_path: Path) -> None:
     case = scripted_cases()[1]
-    with Nursery(*MODULES["scripted"]) as nursery:
-        known = profile(nursery, case, tmp_path / "undisturbed")
-        renames = sorted(label for label in known.steps if label.startswith("os.rename out/"))
-        assert len(renames) >= 5, "samples, run.yaml, result.json twice, progress.json"
-        chain = run_chain(nursery, case, known, tmp_path / "killed", [(one, 1) for one in renames])
+    known = profile(nursery, case, tmp_path / "undisturbed")
+    renames = sorted(label for label in known.steps if label.startswith("os.rename out/"))
+    assert len(renames) >= 5, "samples, run.yaml, result.json twice, progress.json"
+    chain = run_chain(nursery, case, known, tmp_path / "killed", [(one, 1) for one in renames])
     assert_sound([chain], len(renames))
 
 
-def test_kills_around_journal_and_judging(tmp_path: Path) -> None:
+def test_kills_around_journal_and_judging(nursery: Nursery, tmp_path: Path) -> None:
     case = scripted_cases()[0]
     moments = [
         *(("planning", 1), ("sql BEGIN IMMEDIATE", 1), ("sql COMMIT", 4), ("answering", 3)),
         *(("judging", 5), ("samples", 2)),
     ]
-    with Nursery(*MODULES["scripted"]) as nursery:
-        known = profile(nursery, case, tmp_path / "undisturbed")
-        chain = run_chain(nursery, case, known, tmp_path / "killed", moments)
+    known = profile(nursery, case, tmp_path / "undisturbed")
+    chain = run_chain(nursery, case, known, tmp_path / "killed", moments)
     assert_sound([chain], 6)
 
 
-def test_a_model_s_run_at_random_moments(tmp_path: Path) -> None:
+def test_a_model_s_run_at_random_moments(nursery: Nursery, tmp_path: Path) -> None:
     case = hf_cases(small_model(tmp_path / "model"))[0]
-    generator = random.Random(12)
-    with Nursery(*MODULES["hf"]) as nursery:
-        known = profile(nursery, case, tmp_path / "undisturbed")
-        moments = Moments(generator, known, by_clock=0.2)
-        # In the middle of answers the rest must be batched as it was.
-        chains = [run_chain(nursery, case, known, tmp_path / "middle", [("answering", 8)])]
-        drawn = [moments.draw() for _ in range(2)]
-        chains.append(run_chain(nursery, case, known, tmp_path / "random", drawn))
+    known = profile(nursery, case, tmp_path / "undisturbed")
+    # In the middle of answers the rest must be batched as it was.
+    chains = [run_chain(nursery, case, known, tmp_path / "middle", [("answering", 8)])]
+    drawn = Moments(random.Random(12), known, by_clock=0.2).draw()
+    chains.append(run_chain(nursery, case, known, tmp_path / "random", [drawn]))
     assert_sound(chains, 1)
