@@ -70,3 +70,19 @@ def test_a_run_going_on_is_followed(served: tuple[Server, Path], open_page: Open
     clear_progress(folder)
     page.wait_for_function("() => !document.querySelector('.going-run')")
     assert page.get_by_role("link", name="third").count() == 1
+
+
+def test_a_damaged_run_is_named_beside_the_others(
+    served: tuple[Server, Path], open_page: OpenPage
+) -> None:
+    server, root = served
+    for name, content in (("i-bad", "[" * 50_000), ("worse", '{"schema_version": 99}')):
+        (root / name).mkdir()
+        (root / name / "result.json").write_text(content)
+    page = open_page(server.address)
+    page.wait_for_selector(".damaged-run")
+    shown = page.locator(".going").inner_text()
+    assert "i-bad" in shown and "result.json is nested too deeply" in shown
+    assert "schema version 99" in shown
+    page.get_by_role("link", name="first").click()
+    page.wait_for_selector("table.scores")

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote, unquote
 
 COOKIE = "tenbin_token"
 HEADERS = {
@@ -22,6 +21,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
@@ -56,9 +56,15 @@ class Access:
             return True
         return any(_same(one, self.token) for one in (given, _cookie(cookies)))
 
+    @property
+    def query(self) -> str:
+        """The token as an address carries it."""
+        return f"token={quote(self.token or '', safe='')}"
+
     def cookie(self) -> str:
         """The header that spares further requests the token in their address."""
-        return f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        value = quote(self.token or "", safe="")
+        return f"{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/"
 
 
 def _same(given: str | None, token: str) -> bool:
@@ -66,9 +72,9 @@ def _same(given: str | None, token: str) -> bool:
 
 
 def _cookie(header: str | None) -> str | None:
-    try:
-        found: Mapping[str, object] = SimpleCookie(header or "")
-    except CookieError:
-        return None
-    morsel = found.get(COOKIE)
-    return getattr(morsel, "value", None)
+    """Our cookie's value. Not by the library's parser, which takes long over some headers."""
+    for part in (header or "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return unquote(value)
+    return None

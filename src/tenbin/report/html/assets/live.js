@@ -25,7 +25,8 @@ async function refresh(state) {
     fill(state.going, make("p", { class: "caution", role: "alert" }, say("server_gone")));
     return;
   }
-  fill(state.going, runs.filter((run) => run.state !== "finished").map(goingPart));
+  const parts = runs.filter((run) => run.state !== "finished");
+  fill(state.going, parts.map((run) => (run.state === "damaged" ? damagedPart(run) : goingPart(run))));
   const finished = runs.filter((run) => run.state === "finished");
   const mark = JSON.stringify(finished);
   if (mark === state.mark) return;
@@ -56,6 +57,15 @@ function goingPart(run) {
     make("p", {}, bar, " ", say("answered_of", { n: count(run.answered), all: count(run.requests) }), " · ", say(`run_${run.state}`, {}), " · ", say("last_news", { moment: moment(run.updated) })),
     make("p", { class: "note" }, say("partial_note")),
     table.element,
+  );
+}
+
+function damagedPart(run) {
+  return make(
+    "article",
+    { class: "going-run damaged-run" },
+    make("h2", {}, foreign(run.name, null, "span", { class: "mono" })),
+    make("p", { class: "caution" }, say("run_damaged"), ": ", foreign(run.reason)),
   );
 }
 
