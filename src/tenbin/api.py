@@ -93,7 +93,8 @@ class Run:
             other: The baseline; may be this run, to compare two of its tasks.
             cells: Task id here → task id there; by default every id that both runs have.
             metrics: Names, or `all`; by default the first metric of each task.
-            allow: What may differ: `data`, `prompts`, `shots`, `seed`, `decoding`, `profile`.
+            allow: What may differ: `data`, `prompts`, `shots`, `seed`, `decoding`, `profile`,
+                `partial`.
 
         Returns:
             One row a task and metric: difference, interval, wins, losses, p-value, Holm's p-value.
@@ -191,7 +192,8 @@ def compare(
             only these ids.
         mapping: Id in the baseline → id in the other runs, where they are called differently.
         metrics: Names, or `all`; by default the first metric of each task.
-        allow: What may differ: `data`, `prompts`, `shots`, `seed`, `decoding`, `profile`.
+        allow: What may differ: `data`, `prompts`, `shots`, `seed`, `decoding`, `profile`,
+            `partial`.
         all_pairs: Compare every run with every other instead of each with the first.
 
     Raises:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from importlib import import_module
 from typing import Any
 
 from tenbin.asking import Listener
@@ -31,7 +33,7 @@ from tenbin.results.progress import clear_progress
 from tenbin.results.rows import sample_row
 from tenbin.scoring import GroupScore, summarise_cells, summarise_groups
 from tenbin.spending import Spent, usage_entry, usage_of_both
-from tenbin.stopping import finishing, seconds_to_save
+from tenbin.stopping import finishing, note_saved, seconds_to_save
 from tenbin.watching import Watch
 
 
@@ -177,6 +179,14 @@ def _write(going: Going, finished: Finished, rows: Iterable[Mapping[str, Any]]) 
     )
 
 
+def prepare_to_save() -> None:
+    """Load the libraries that scores and files need; a run has not come to them yet."""
+    for name in ("pyarrow.parquet", "scipy.special", "yaml", "pandas"):
+        # Pyarrow loads pandas by itself where there is some.
+        with suppress(ImportError):
+            import_module(name)
+
+
 def save_part(going: Going) -> None:
     """Write what there is of a run that is being stopped: its state, and a partial result.
 
@@ -192,6 +202,7 @@ def save_part(going: Going) -> None:
     silent = Counted(lambda what, done, total: None, "", 0)
     finished = conclude(going, judge_all(going.setups, plan, going.answers, silent), plan)
     _write(going, finished, finished.samples())
+    note_saved(f"a partial result of {len(plan):,} documents is at {going.folder.result_file}")
 
 
 def _answered(going: Going) -> Plan:

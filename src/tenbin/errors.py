@@ -10,6 +10,7 @@
     ├── JournalError     the journal of answers is damaged, or its file cannot be used
     ├── StorageError     a file cannot be written: its disk is full, read-only or broken
     └── ResultError      a stored run cannot be read or compared
+        └── NothingScored    it is whole, but holds no scored document to work with
 
 The command line prints the message and the hint and nothing else; a traceback means a fault in
 tenbin itself.
@@ -75,6 +76,10 @@ class StorageError(TenbinError):
 
 class ResultError(TenbinError):
     """A stored run cannot be read or compared."""
+
+
+class NothingScored(ResultError):
+    """A run is whole, but holds no scored document to work with."""
 
 
 def guess_at(name: str, known: Iterable[str]) -> str:

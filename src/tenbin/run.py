@@ -14,7 +14,14 @@ from typing import Any
 from tenbin.asking import Listener, ask
 from tenbin.backends.base import Backend, BackendSettings, Workers, chat_format_of
 from tenbin.backends.registry import open_backend
-from tenbin.concluding import Finished, Going, conclude, save_part, write_finished
+from tenbin.concluding import (
+    Finished,
+    Going,
+    conclude,
+    prepare_to_save,
+    save_part,
+    write_finished,
+)
 from tenbin.config import RunConfig
 from tenbin.counting import Counted
 from tenbin.errors import ConfigError
@@ -97,7 +104,7 @@ def execute_cells(
             held.callback(opened.close)
         more |= {"stamp": stamp, "started": started}
         going = _prepare(config, setups, data, opened, listener, folder, **more)
-        with closing(going.answers), rescuing(lambda: save_part(going)):
+        with closing(going.answers), rescuing(lambda: save_part(going), prepare_to_save):
             finished = _carry_out(going, listener)
         return write_finished(going, finished, listener)
 

@@ -47,7 +47,6 @@ def _summarise_cell(setup: CellSetup, judged: JudgedDocuments) -> list[ScoreRow]
             metric.top,
         )
         for name, metric in metric_names(setup.task)
-        if judged.tallies[cell].documents
     ]
 
 

@@ -1,8 +1,8 @@
 """Stop on SIGINT, SIGTERM or SIGHUP: within five seconds, and with what there is written down.
 
 A signal raises `Stopped` in the main thread. That is not heard while a library computes, so a
-second thread listens too: where the main thread has not begun to save what there is after two
-seconds, it does so itself, and it ends the process when the time is over. Knows no run: whoever
+second thread listens too: where the main thread has not begun to save what there is after a
+second, it does so itself, and it ends the process when the time is over. Knows no run: whoever
 works says with `rescuing` what is worth saving.
 """
 
@@ -20,7 +20,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-TAKE_OVER_SECONDS = 2.0
+PREPARE_SECONDS = 10.0
+"""Work that goes on for so long is worth preparing for its end; shorter work is over by then."""
+TAKE_OVER_SECONDS = 1.0
 """After so long whoever listens saves what the main thread has not begun to save."""
 SECONDS_TO_SAVE = 3.0
 """After so long no further document is looked at; what is there is written."""
@@ -56,8 +58,8 @@ def stop_message(number: int, more: str = "") -> str:
 class _Rescue:
     """Something to save, by whichever thread comes first."""
 
-    def __init__(self, save: Callable[[], None]) -> None:
-        self._save = save
+    def __init__(self, save: Callable[[], None], prepare: Callable[[], None] | None) -> None:
+        self._save, self.prepare = save, prepare
         self._begun = threading.Lock()
 
     def begin(self) -> bool:
@@ -74,14 +76,19 @@ _began = 0.0
 
 
 @contextmanager
-def rescuing(save: Callable[[], None]) -> Iterator[None]:
+def rescuing(save: Callable[[], None], prepare: Callable[[], None] | None = None) -> Iterator[None]:
     """While inside, a stop first saves what there is.
 
     Args:
         save: Called once, by this thread or by another one while this one is stuck.
+        prepare: Makes ready what saving needs; called by another thread when the work has gone on
+            for some seconds, or as soon as the signal comes.
     """
     global _rescue
-    mine = _rescue = _Rescue(save)
+    mine = _rescue = _Rescue(save, prepare)
+    timer = threading.Timer(PREPARE_SECONDS, prepare or (lambda: None))
+    timer.daemon = True
+    timer.start()
     try:
         yield
     except KeyboardInterrupt:
@@ -90,7 +97,22 @@ def rescuing(save: Callable[[], None]) -> Iterator[None]:
         mine.save()
         raise
     finally:
+        timer.cancel()
         _rescue = None
+
+
+_saved = ""
+
+
+def note_saved(text: str) -> None:
+    """Have said at the end what was saved."""
+    global _saved
+    _saved = text
+
+
+def what_was_saved() -> str:
+    """What was saved by the time of the end; empty: nothing was."""
+    return _saved
 
 
 def seconds_to_save() -> float:
@@ -193,6 +215,8 @@ class _Guard:
                 (now + TAKE_OVER_SECONDS, self._take_over),
                 (now + LIMIT_SECONDS, self._end),
             ]
+            if _rescue is not None and _rescue.prepare is not None:
+                threading.Thread(target=_rescue.prepare, name="tenbin-ready", daemon=True).start()
         elif number == signal.SIGINT and now - _began > _ECHO_SECONDS:
             self._end(self._first)
 
@@ -204,8 +228,10 @@ class _Guard:
         signal.pthread_kill(threading.main_thread().ident or 0, _PARK)
 
         def save() -> None:
-            with suppress(Exception):
+            try:
                 rescue.save()
+            except Exception as error:
+                note_saved(f"no partial result could be written: {type(error).__name__}: {error}")
             self._end(number)
 
         threading.Thread(target=save, name="tenbin-save", daemon=True).start()

@@ -50,7 +50,7 @@ def _written(file: Path) -> dict[str, dict[str, Any]]:
 def test_a_failed_model_stops_no_other_and_is_told(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "--config", str(file)]) == 1
+    assert main(["run", "--config", str(file)]) == 4
     written = _written(file)
     assert set(written) == {"first", "third"}
     assert set(written["first"]["results"]) == {"jnli-1.3-0.2", "jcommonsenseqa-1.1-0.2"}
@@ -138,7 +138,7 @@ def test_a_server_is_not_asked_before_its_turn(
 ) -> None:
     server = {"model": "openai", "model_args": {"base_url": _URL, "model": "m", "retries": 0}}
     _change(file, models=[{"name": "away", **server}, {"name": "good", "model": "scripted"}])
-    assert main(["run", "--config", str(file)]) == 1
+    assert main(["run", "--config", str(file)]) == 4
     assert set(_written(file)) == {"good"}
     assert re.search(r"failed: away: .*Connection refused", capsys.readouterr().out)
 
@@ -180,6 +180,6 @@ def test_a_model_whose_process_dies_stops_no_other(
         {"name": "deadly", "model_args": {"fingerprint": "b", "poison": "前提"}},
     ]
     _change(file, models=models, models_at_once=2, tasks="jnli-1.3-0.2")
-    assert main(["run", "--config", str(file)]) == 1
+    assert main(["run", "--config", str(file)]) == 4
     assert set(_written(file)) == {"first"}
     assert "failed: deadly: its process ended, code -9" in capsys.readouterr().out

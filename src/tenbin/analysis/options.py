@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenbin.errors import ResultError
+from tenbin.errors import NothingScored, ResultError
 from tenbin.records import Outcome
 from tenbin.statistics.measured import Measured, measured
 from tenbin.statistics.selection import on_shared_documents, widened
@@ -122,8 +122,8 @@ def _options(
     found = [measured(aggregation, outcomes.get((id, metric), ())) for id in ids]
     shared = on_shared_documents(found)
     if not shared[0].documents:
-        raise ResultError(
-            f"{ids[0]} and its siblings share no scored document",
+        raise NothingScored(
+            f"nothing could be scored in all of {', '.join(ids)}: they share no scored document",
             "look at the failures of the run",
         )
     if len({one.features.shape[1] for one in shared}) > 1:

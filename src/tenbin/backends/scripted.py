@@ -98,6 +98,7 @@ class ScriptedBackend:
         encoding: Encoding = "joint",
         fingerprint: str | None = None,
         delay: float = 0.0,
+        burst: int = 1,
         poison: str | None = None,
         not_finite: str | None = None,
     ) -> None:
@@ -112,6 +113,7 @@ class ScriptedBackend:
             encoding: Recorded only: characters never merge.
             fingerprint: Stands in for the one made from the settings.
             delay: Seconds that each answer takes.
+            burst: Answers that come at once, after as many delays: as from a model that batches.
             poison: Kills the process, as one is killed that runs out of memory, at the first
                 request whose prompt or text holds these words.
             not_finite: Gives NaN as log-likelihood, as a model does whose numbers overflow, for
@@ -125,7 +127,7 @@ class ScriptedBackend:
         self._texts = texts
         self._failures = dict(failures or {})
         self._raise_after = raise_after
-        self._delay = delay
+        self._delay, self._burst = delay, burst
         self._poison = poison
         self._not_finite = not_finite
         self._encoding = encoding
@@ -165,8 +167,8 @@ class ScriptedBackend:
         self.closed = True
 
     def _suffer(self, request: Request) -> None:
-        if self._delay:
-            time.sleep(self._delay)
+        if self._delay and self.answered % self._burst == 0:
+            time.sleep(self._delay * self._burst)
         if self._poison is not None and self._poison in _read(request):
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -245,6 +247,7 @@ _OPTIONS = {
     "fingerprint": str,
     "text": str,
     "delay": float,
+    "burst": int,
     "poison": str,
     "not_finite": str,
 }

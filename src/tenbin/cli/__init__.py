@@ -5,44 +5,59 @@ Only argparse is imported here; each command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 
 from tenbin.cli.arguments import build_parser, explain_unknown, normalise_flags
-from tenbin.errors import TenbinError
+from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
+from tenbin.errors import NothingScored, TenbinError
 from tenbin.report.escaping import visible
+from tenbin.stopping import stop_message, stopped_by, stopping_on_signals, what_was_saved
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code is 0, 1 for an error the user can mend, 130 when interrupted."""
+    """Run a command; `exit_codes` says what it gives back."""
     arguments = normalise_flags(sys.argv[1:] if argv is None else argv)
     parser = build_parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.exit(2, f"tenbin: {visible(explain_unknown(unknown, options.command))}\n")
+        parser.exit(USAGE, f"tenbin: {visible(explain_unknown(unknown, options.command))}\n")
     if options.command is None:
         parser.print_help()
-        return 0
+        return OK
     try:
-        return _dispatch(options.command, options)
+        with stopping_on_signals(lambda: _kept(options)):
+            return _dispatch(options.command, options)
     except TenbinError as error:
         print(f"tenbin: {visible(str(error))}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        kept = options.command in {"run", "sweep"} and not options.no_cache
-        more = "; every answer so far is kept, the same command goes on from here" if kept else ""
-        print(f"\ntenbin: interrupted{more}", file=sys.stderr)
-        return 130
+        return NOTHING_SCORED if isinstance(error, NothingScored) else ERROR
+    except KeyboardInterrupt as error:
+        number = stopped_by(error)
+        print(
+            f"\ntenbin: {visible(stop_message(number, _kept(options)))}",
+            file=sys.stderr,
+            flush=True,
+        )
+        return SIGNAL + number
     except BrokenPipeError:
         # The reader of our output, `head` for one, has seen enough.
         sys.stderr.close()
-        return 0
+        return OK
     except Exception as error:
         explained = _explained(error)
         if explained is None:
             raise
         print(f"tenbin: {visible(str(explained))}", file=sys.stderr)
-        return 1
+        return ERROR
+
+
+def _kept(options: argparse.Namespace) -> str:
+    """What a run leaves behind that is stopped."""
+    said = [what_was_saved()] if what_was_saved() else []
+    if options.command in {"run", "sweep"} and not options.no_cache:
+        said.append("every answer so far is kept, the same command goes on from here")
+    return "; ".join(said)
 
 
 def _explained(error: Exception) -> TenbinError | None:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tenbin.asking import Listener
+from tenbin.cli.exit_codes import ERROR, SOME_FAILED, code_of_run
 from tenbin.cli.run import flags_of, prepare_report, without_other_data
 from tenbin.config import ModelsFile
 from tenbin.roster.running import Ended
 
 
 def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:
-    """Run all models; the exit code is 1 where one of them failed."""
+    """Run all models and show their scores."""
     from tenbin.report.models import print_models
     from tenbin.report.progress import NamedProgress, open_progress
     from tenbin.roster.entries import check_entries, read_entries
@@ -45,7 +46,10 @@ def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:
         if one.state != "failed"
     ]
     _report(options, folders, entries[0].result.parent)
-    return int(any(one.state == "failed" for one in ended))
+    failed = [one for one in ended if one.state == "failed"]
+    if failed:
+        return ERROR if len(failed) == len(ended) else SOME_FAILED
+    return max(code_of_run(one.scores) for one in ended)
 
 
 def _report(options: argparse.Namespace, folders: Sequence[Path], place: Path) -> None:

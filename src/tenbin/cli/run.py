@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tenbin.cli.exit_codes import code_of_run
 from tenbin.config import (
     AUTO,
     RunConfig,
@@ -71,7 +72,7 @@ def execute(options: argparse.Namespace) -> int:
             f"samples  {finished.folder.path / 'samples.parquet'}", highlight=False, soft_wrap=True
         )
         report_on(options, finished.folder.path)
-    return 0
+    return code_of_run(finished.document)
 
 
 def prepare_report(options: argparse.Namespace) -> None:

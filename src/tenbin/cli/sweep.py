@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tenbin.cli.exit_codes import code_of_run
 from tenbin.cli.run import config_from, prepare_report, report_on
 from tenbin.disks import write_output
 from tenbin.errors import ConfigError
@@ -24,13 +25,13 @@ def execute(options: argparse.Namespace) -> int:
         _write(Path(options.report_file), report)
     if options.format == "json":
         print(json.dumps(report, ensure_ascii=False, indent=2))
-        return 0
+        return code_of_run(document)
 
     from tenbin.report.sweep import print_answering, print_sweep
 
     print_sweep(report)
     print_answering(document)
-    return 0
+    return code_of_run(document)
 
 
 def _stored(options: argparse.Namespace) -> _Reported:

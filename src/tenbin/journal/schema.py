@@ -39,7 +39,10 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
         path: The file.
         timeout: Seconds to wait for another process that writes.
     """
-    return harden(sqlite3.connect(path, timeout=timeout, isolation_level=None))
+    # A run that is stopped while a library computes is saved by another thread than it began in.
+    return harden(
+        sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+    )
 
 
 def harden(connection: sqlite3.Connection) -> sqlite3.Connection:

@@ -97,6 +97,7 @@ def _run(name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
         "model": stored["model"].get("model"),
         "fingerprint": stored["fingerprint"],
         "date": stored["date"],
+        "partial": bool(stored.get("partial")),
     }
 
 

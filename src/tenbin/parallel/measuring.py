@@ -5,6 +5,7 @@ Joins tables of answers with the statistics; knows neither runs nor how anything
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -212,8 +213,13 @@ def _flips(table: Table, codes: Codes, labels: Sequence[str]) -> list[dict[str, 
     ]
 
 
-def _reach(items: int) -> dict[str, Any] | None:
-    """What so many items can show of one language, at the least certain accuracy, one half."""
-    if items < 2:
-        return None
-    return {"accuracy_half_width": t_quantile(items - 1) * (0.25 / items) ** 0.5}
+def _reach(items: int) -> dict[str, Any]:
+    """What so many items can show of one language, at the least certain accuracy, one half.
+
+    A share lies within one half of one half, whatever was seen: an interval that is no narrower
+    says nothing. That is so for fewer than seven items.
+    """
+    half = t_quantile(items - 1) * (0.25 / items) ** 0.5 if items > 1 else math.inf
+    if half >= 0.5:
+        return {"accuracy_half_width": None, "reason": "too few items"}
+    return {"accuracy_half_width": half}

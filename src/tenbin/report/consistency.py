@@ -32,6 +32,9 @@ def print_consistency(
     document = made_visible(document)
     models = list(dict.fromkeys(str(run["model"]) for run in document["runs"]))
     shown.line(f"consistency of {', '.join(models)}", "dim")
+    for run in document["runs"]:
+        if run.get("partial"):
+            shown.line(f"PARTIAL: {run['name']}: the run was stopped before its end", "bold yellow")
     for family, facts in document["families"].items():
         shown.paragraph(_alignment(family, facts))
     for id, found in document["sets"].items():
@@ -161,7 +164,7 @@ def _print_matrix(shown: _Lines, found: Mapping[str, Any]) -> None:
         key: [half for pair in found["pairs"] if (half := _half(pair[key])) is not None]
         for key in ("agreement", "kappa")
     }
-    if all(widths.values()):
+    if all(widths.values()) and not _too_few(found):
         shown.paragraph(
             f"One cell is known to about ±{100 * median(widths['agreement']):.0f} points and"
             f" ±{median(widths['kappa']):.2f} (medians of the 95 % intervals, which JSON has)."
@@ -238,9 +241,14 @@ def _print_flips(shown: _Lines, found: Mapping[str, Any], items: int) -> None:
         shown.line("?: could not be read   !: failed", "dim")
 
 
+def _too_few(found: Mapping[str, Any]) -> bool:
+    """Whether there are too few items to say how sure any number is."""
+    return not found["reach"] or found["reach"]["accuracy_half_width"] is None
+
+
 def _reach(found: Mapping[str, Any]) -> str:
-    if found["reach"] is None:
-        return "One item shows nothing of how sure these numbers are."
+    if _too_few(found):
+        return "Too few items to say how sure these numbers are."
     items, half = found["items"], 100 * found["reach"]["accuracy_half_width"]
     text = (
         f"What {items:,} items can show: one language's share of right answers to about"

@@ -11,6 +11,9 @@ from tenbin.report.escaping import visible
 _SECONDS_BETWEEN_LINES = 15.0
 _SECONDS_OF_PACE = 2.0
 """Answers come in batches: what a shorter time shows is no pace."""
+_SECONDS_OF_BURST, _SHARE_OF_BURST = 0.5, 0.02
+"""Answers that come within so long, or within this share of the time so far, are one burst."""
+_FIRST = "loading, computing the first batch"
 
 
 def open_progress() -> BarProgress | LineProgress:
@@ -41,13 +44,47 @@ class _Pace:
         return f"{what}: {done:,} of {total:,} documents, about {left} left"
 
 
+class _Estimate:
+    """The time that is left, from the work that was done since the first answer.
+
+    Answers come in bursts, a batch at a time. The pace is taken at the first answer of a burst:
+    the work of all bursts before it, in the time from the first burst to this one. Within a burst,
+    and while nothing comes because the next batch is computed, it stays.
+    """
+
+    def __init__(self, work: float) -> None:
+        self._work = work
+        self._worked = self._worked_before = 0.0
+        self._began = self._taken = 0.0
+        self._pace: float | None = None
+        """Seconds for a unit of work."""
+
+    def advance(self, work: float, now: float) -> None:
+        """One more answer; loading is over with the first, and the pace counts from there."""
+        self._worked += work
+        if not self._began:
+            self._began, self._worked_before = now, self._worked
+            self._taken = now
+        elapsed, worked = now - self._began, self._worked - self._worked_before
+        burst = max(_SECONDS_OF_BURST, _SHARE_OF_BURST * elapsed)
+        if now - self._taken < burst:
+            return
+        self._taken = now
+        if elapsed >= _SECONDS_OF_PACE and worked > 0:
+            self._pace = elapsed / worked
+
+    def left(self) -> float | None:
+        """Seconds at the pace so far; None where there is none yet."""
+        return None if self._pace is None else self._pace * max(0.0, self._work - self._worked)
+
+
 class LineProgress:
     """One line now and then, for logs."""
 
     def __init__(self) -> None:
         self._pace = _Pace()
         self._total = self._done = 0
-        self._work = self._worked = self._worked_before = 0.0
+        self._estimate = _Estimate(0.0)
         self._started = self._spoken = 0.0
 
     def message(self, text: str) -> None:
@@ -70,8 +107,8 @@ class LineProgress:
 
     def start(self, total: int, work: float) -> None:
         """Asking begins; a model that is loaded here comes first."""
-        self._total, self._work = total, work
-        self._done, self._worked, self._worked_before = 0, 0.0, 0.0
+        self._total, self._done = total, 0
+        self._estimate = _Estimate(work)
         self._started = self._spoken = time.monotonic()
         times = "once" if total == 1 else f"{total:,} times"
         self.message(f"asking {times}, as soon as the model is ready")
@@ -79,21 +116,15 @@ class LineProgress:
     def advance(self, work: float) -> None:
         """Speak when the last line is long ago."""
         self._done += 1
-        self._worked += work
         now = time.monotonic()
+        self._estimate.advance(work, now)
         if self._done == 1:
-            # Loading is over: estimates count from here, and from what is answered after it.
-            self._started, self._worked_before = now, self._worked
+            self._started = now  # loading is over
         if now - self._spoken >= _SECONDS_BETWEEN_LINES:
             self._spoken = now
-            self.message(f"{self._done:,} of {self._total:,} answered{self._estimate(now)}")
-
-    def _estimate(self, now: float) -> str:
-        """The time left at the pace so far; nothing where there is no pace yet."""
-        elapsed, worked = now - self._started, self._worked - self._worked_before
-        if elapsed < _SECONDS_OF_PACE or worked <= 0:
-            return ""
-        return f", about {_clock(elapsed * (self._work - self._worked) / worked)} left"
+            left = self._estimate.left()
+            shown = "" if left is None else f", about {_clock(left)} left"
+            self.message(f"{self._done:,} of {self._total:,} answered{shown}")
 
     def finish(self) -> None:
         """Say how it ended."""
@@ -124,6 +155,7 @@ class BarProgress:
         self._progress: Any = None
         self._task: Any = None
         self._total = self._done = 0
+        self._estimate = _Estimate(0.0)
 
     def message(self, text: str) -> None:
         """A line above the bar."""
@@ -155,33 +187,34 @@ class BarProgress:
             SpinnerColumn,
             TextColumn,
             TimeElapsedColumn,
-            TimeRemainingColumn,
         )
+        from rich.table import Column
 
         self._total, self._done = total, 0
+        self._estimate = _Estimate(work)
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[count]}"),
+            TextColumn("{task.fields[count]}", table_column=Column(no_wrap=True)),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
             console=self._console,
         )
         self._progress.start()
-        self._task = self._progress.add_task(
-            "waiting for the model", total=work, count=f"0/{total:,}"
-        )
+        self._task = self._progress.add_task(_FIRST, total=work, count=f"0/{total:,}", left="")
 
     def advance(self, work: float) -> None:
         """Move the bar."""
         self._done += 1
+        self._estimate.advance(work, time.monotonic())
+        left = self._estimate.left()
         self._progress.update(
             self._task,
             advance=work,
             description="asking",
             count=f"{self._done:,}/{self._total:,}",
+            left="" if left is None else f"about {_clock(left)} left",
         )
 
     def finish(self) -> None:

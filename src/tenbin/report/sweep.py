@@ -13,6 +13,7 @@ from rich.text import Text
 from tenbin.report.answering import choice_lines, usage_lines
 from tenbin.report.console import make_console
 from tenbin.report.escaping import made_visible
+from tenbin.report.standing import partial_lines, unscored_lines
 
 _LABEL, _CELL = 22, 14
 """Columns that a task's name and a score with its error take in the overview."""
@@ -37,6 +38,8 @@ def print_answering(document: Mapping[str, Any], console: Console | None = None)
     """How a server answered the sweep's run, and what that took."""
     console = console or make_console()
     document = made_visible(document)
+    for line in [*partial_lines(document), *unscored_lines(document)]:
+        console.print(Text(line, style="bold yellow"), soft_wrap=True)
     for line in [*choice_lines(document), *usage_lines(document)]:
         console.print(Text(line, style="dim"), soft_wrap=True)
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from tenbin.report.answering import choice_lines, mode_of, usage_lines
 from tenbin.report.console import make_console
 from tenbin.report.escaping import made_visible
+from tenbin.report.standing import is_unscored, partial_lines, unscored_lines
 
 _WIDE = 0.05
 """Half an interval, as a share of the scale, from which a score says little and is told so."""
@@ -25,15 +26,11 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
     """The scores of a run: one line a metric, then groups, then what went wrong."""
     console = console or make_console()
     document = made_visible(document)
-    tables = [_score_table(document)]
-    if document["groups"]:
-        tables.append(_group_table(document))
-    # A table that does not fit would fold into shreds.
-    if all(natural_width(table, console) <= console.width for table in tables):
-        for table in tables:
-            console.print(table)
-    else:
-        _print_stacked(document, console)
+    for line in partial_lines(document):
+        console.print(Text(line, style="bold yellow"), soft_wrap=True)
+    _print_scores(document, console)
+    for line in unscored_lines(document):
+        console.print(Text(line, style="red"), soft_wrap=True)
     _print_precision(document, console)
     for line in [
         *_sampling_lines(document),
@@ -47,8 +44,28 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
             console.print(
                 Text(f"failed: {cell}: {count:,} × {reason}", style="red"), soft_wrap=True
             )
-    for warning in document["warnings"]:
+    for warning in document["warnings"][bool(document.get("partial")) :]:
         console.print(Text(f"note: {warning}", style="yellow"), soft_wrap=True)
+
+
+def _print_scores(document: Mapping[str, Any], console: Console) -> None:
+    """The scores as tables; what could not be scored has no numbers to be shown in one."""
+    tables = []
+    if _scored(document["details"]):
+        tables.append(_score_table(document))
+    if _scored(document["group_details"]):
+        tables.append(_group_table(document))
+    # A table that does not fit would fold into shreds.
+    if all(natural_width(table, console) <= console.width for table in tables):
+        for table in tables:
+            console.print(table)
+    else:
+        _print_stacked(document, console)
+
+
+def _scored(details: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Ids of which at least one document was scored."""
+    return [id for id, found in details.items() if not is_unscored(found)]
 
 
 def natural_width(table: Table, console: Console) -> int:
@@ -75,13 +92,13 @@ def _print_precision(document: Mapping[str, Any], console: Console) -> None:
         None if value is None else scale * value
         for value in (shown.get("unpaired"), shown.get("paired"))
     )
-    text = f"precision: {id} {metric}, n {detail['n']:,}: ±{100 * half:.0f} points. "
+    text = f"precision: {id} {metric}, n {detail['n']:,}: "
     if unpaired is None or paired is None or unpaired >= 100:
-        text += "Too few documents to find any difference reliably."
+        text += "too few documents to find any difference reliably."
     else:
         text += (
-            f"To be found four times out of five, a difference must be {unpaired:.0f} points on "
-            f"other documents, about {paired:.0f} on the same ones."
+            f"±{100 * half:.0f} points. To be found four times out of five, a difference must be "
+            f"{unpaired:.0f} points on other documents, about {paired:.0f} on the same ones."
         )
     console.print(Text(text, style="dim"))
 
@@ -138,18 +155,17 @@ def _thinking_lines(document: Mapping[str, Any]) -> list[str]:
 def _print_stacked(document: Mapping[str, Any], console: Console) -> None:
     """A heading a task and a line a metric, for narrow terminals."""
     console.print(Text(_model_name(document), style="dim"))
-    for id, config in document["configs"].items():
-        details = document["details"][id]
+    for id in _scored(document["details"]):
+        config, details = document["configs"][id], document["details"][id]
         first = next(iter(details.values()))
         console.print(Text(id, style="bold"))
         facts = f"  template {config['template']}, shots {config['num_fewshot']}, {_counts(first)}"
         console.print(Text(facts, style="dim"))
         _print_lines(document["results"][id], details, console)
-    for id, entries in document["groups"].items():
-        details = document["group_details"][id]
+    for id in _scored(document["group_details"]):
+        entries, details = document["groups"][id], document["group_details"][id]
         console.print(Text(f"{id}: {len(document['group_subtasks'][id])} tasks", style="bold"))
-        if details:
-            console.print(Text(f"  {_counts(next(iter(details.values())))}", style="dim"))
+        console.print(Text(f"  {_counts(next(iter(details.values())))}", style="dim"))
         _print_lines(entries, details, console)
 
 
@@ -201,7 +217,8 @@ def _score_table(document: Mapping[str, Any]) -> Table:
         ("95 % interval", "right"),
         ("failed", "right"),
     )
-    for id, config in document["configs"].items():
+    for id in _scored(document["details"]):
+        config = document["configs"][id]
         entries, details = document["results"][id], document["details"][id]
         for position, (metric, detail) in enumerate(details.items()):
             first = position == 0
@@ -232,7 +249,8 @@ def _group_table(document: Mapping[str, Any]) -> Table:
         ("mean of tasks", "right"),
         ("failed", "right"),
     )
-    for id, entries in document["groups"].items():
+    for id in _scored(document["group_details"]):
+        entries = document["groups"][id]
         for position, (metric, detail) in enumerate(document["group_details"][id].items()):
             first = position == 0
             table.add_row(

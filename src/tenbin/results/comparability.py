@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-Kind = Literal["data", "prompts", "shots", "seed", "decoding", "profile"]
+Kind = Literal["data", "prompts", "shots", "seed", "decoding", "profile", "partial"]
 KINDS: tuple[str, ...] = get_args(Kind)
 """What may differ, as users name it."""
 
@@ -62,7 +62,7 @@ def differences(first: StoredCell, second: StoredCell) -> list[Difference]:
     data and profile are looked at. How many documents were asked is no difference: those that both
     have are compared.
     """
-    found = list(_data(first, second))
+    found = [*_partial(first, second), *_data(first, second)]
     profiles = [cell.document.get("profile") for cell in (first, second)]
     if profiles[0] != profiles[1]:
         found.append(Difference("profile", f"{profiles[0]} here, {profiles[1]} there"))
@@ -80,6 +80,18 @@ def differences(first: StoredCell, second: StoredCell) -> list[Difference]:
     else:
         found += _prompts(first, second)
     return found
+
+
+def _partial(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
+    for cell, where in ((first, "here"), (second, "there")):
+        if cell.document.get("partial"):
+            counts = cell.document["n-samples"][cell.id]
+            answered, asked = counts["effective"], counts["asked"]
+            yield Difference(
+                "partial",
+                f"the run {where} was stopped after {answered:,} of {asked:,} documents, "
+                "which are no random choice among them",
+            )
 
 
 def _data(first: StoredCell, second: StoredCell) -> Iterator[Difference]:

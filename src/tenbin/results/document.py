@@ -53,13 +53,20 @@ def score_details(rows: Sequence[ScoreRow], percent: frozenset[str]) -> dict[str
             "low": row.low,
             "high": row.high,
             "interval_method": row.interval_method,
-            "detectable": {"unpaired": row.detectable_unpaired, "paired": row.detectable_paired},
+            "detectable": _detectable(row),
             "higher_is_better": row.higher_is_better,
             "unit": "%" if row.metric in percent else "",
             **({} if row.weight is None else {"weight": row.weight}),
         }
         for row in rows
     }
+
+
+def _detectable(row: ScoreRow) -> dict[str, Any]:
+    found = {"unpaired": row.detectable_unpaired, "paired": row.detectable_paired}
+    return (
+        found if row.detectable_unpaired is not None else {**found, "reason": "too few documents"}
+    )
 
 
 def group_details(

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import multiprocessing
 import queue
+import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +24,10 @@ from tenbin.config import AUTO, RunConfig
 from tenbin.errors import TenbinError
 from tenbin.roster.entries import Entry, known_result
 from tenbin.roster.places import Place, place_for
+from tenbin.stopping import stopping_on_signals
 
+_SECONDS_TO_END = 4.0
+"""For other processes that were told to stop; this one has five."""
 _KEPT = ("results", "details", "configs", "n-samples", "failures")
 
 
@@ -101,18 +106,43 @@ def _run_at(
     if at_once == 1:
         work()
     else:
-        _side_by_side(work, min(at_once, waiting.qsize()))
+        _side_by_side(work, min(at_once, waiting.qsize()), waiting)
     return [ended[entry.name] for entry in entries]
 
 
-def _side_by_side(work: Callable[[], None], threads: int) -> None:
-    # Daemons: an interrupt ends the program and its processes; the journals are whole.
+def _side_by_side(
+    work: Callable[[], None], threads: int, waiting: queue.SimpleQueue[Entry]
+) -> None:
+    # Daemons: once this process ends, nothing of them stays.
     started = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
     for thread in started:
         thread.start()
-    for thread in started:
-        while thread.is_alive():
-            thread.join(0.5)  # in steps, so that an interrupt is heard
+    try:
+        for thread in started:
+            while thread.is_alive():
+                thread.join(0.5)  # in steps, so that an interrupt is heard
+    except KeyboardInterrupt:
+        with suppress(queue.Empty):
+            while True:  # nobody is to begin with another model
+                waiting.get_nowait()
+        _end_processes()
+        raise
+
+
+def _end_processes() -> None:
+    """Have the runs in other processes save what there is, and end; those that do not are killed.
+
+    They do not hear Ctrl-C themselves: they would hear it twice.
+    """
+    running = multiprocessing.active_children()
+    for process in running:
+        process.terminate()
+    until = time.monotonic() + _SECONDS_TO_END
+    for process in running:
+        process.join(max(0.0, until - time.monotonic()))
+        if process.is_alive():
+            process.kill()
+            process.join()
 
 
 def _run_apart(entry: Entry, listener_for: ListenerFor, address: str | None) -> Ended:
@@ -139,12 +169,23 @@ def _answer_for(
     address: str | None,
     sender: Connection[Ended, Any],
 ) -> None:
-    with suppress(KeyboardInterrupt):
+    for one in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(one, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt), stopping_on_signals():
         if address is not None:
             from tenbin.backends.ray.cluster import attach
 
             attach(address)
         sender.send(_run(entry, listener_for))
+
+
+def _end_with_parent() -> None:
+    """Stop this process as soon as the one that started it is gone, killed or not."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        signal.raise_signal(signal.SIGTERM)
 
 
 def _run(entry: Entry, listener_for: ListenerFor) -> Ended:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
@@ -114,7 +115,8 @@ def _connect(ray: Any, address: str | None, num_cpus: float) -> None:
         options["address"] = address
         _knock(address)
     try:
-        ray.init(**options)
+        with _own_signals():
+            ray.init(**options)
     except (ConnectionError, OSError, RuntimeError, ValueError, TimeoutError) as error:
         if address is None:
             raise BackendError(f"Ray could not be started here: {_first_line(error)}") from error
@@ -123,6 +125,17 @@ def _connect(ray: Any, address: str | None, num_cpus: float) -> None:
         raise BackendError(
             f"ray://… needs Ray's client: {_first_line(error)}", "pip install 'ray[client]'"
         ) from error
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep what this process does when it is told to end: Ray would exit at once."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def _knock(address: str) -> None:

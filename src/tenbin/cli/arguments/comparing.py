@@ -44,7 +44,8 @@ def add_compare(command: Command) -> None:
     parser.add_argument(
         "--allow",
         metavar="KINDS",
-        help="compare although these differ: data, prompts, shots, seed, decoding, profile",
+        help="compare although these differ: data, prompts, shots, seed, decoding, profile, "
+        "partial (a run that was stopped)",
     )
     parser.add_argument(
         "--all_pairs", action="store_true", help="every run with every other, not with the first"

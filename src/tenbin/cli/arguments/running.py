@@ -5,6 +5,7 @@ from __future__ import annotations
 from tenbin.cli.arguments.answering import add_model, add_output, add_workers
 from tenbin.cli.arguments.asking import add_data, add_generation, add_prompt, add_selection
 from tenbin.cli.arguments.command import Command, add_format
+from tenbin.cli.exit_codes import HELP
 
 _RUN_EXAMPLES = """examples:
   tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli \\
@@ -39,7 +40,7 @@ _SELECT_HELP = (
 
 def add_run(command: Command) -> None:
     """`tenbin run --model … --tasks …`."""
-    parser = command("run", "evaluate a model", _RUN_EXAMPLES)
+    parser = command("run", "evaluate a model", f"{_RUN_EXAMPLES}\n{HELP}")
     add_selection(parser)
     add_model(parser)
     add_workers(parser)
@@ -60,7 +61,7 @@ def add_sweep(command: Command) -> None:
     parser = command(
         "sweep",
         "run all templates of each task, and choose among them without fooling oneself",
-        _SWEEP_EXAMPLES,
+        f"{_SWEEP_EXAMPLES}\n{HELP}",
     )
     parser.add_argument(
         "run", nargs="?", metavar="RUN", help="a stored sweep to report on again, without a model"

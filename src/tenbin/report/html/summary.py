@@ -10,6 +10,7 @@ from typing import Any
 
 from tenbin.report.answering import mode_of
 from tenbin.report.html.command import repeat_command
+from tenbin.report.standing import partial_counts
 
 _NORMAL = 1.959964
 _LATER = ("results", "details", "groups", "group_details", "higher_is_better", "n-shot", "versions")
@@ -49,9 +50,16 @@ def run_summary(
         "sample_data": bool((document.get("config") or {}).get("sample_data")),
         "cells": [cell_summary(id, document, packed.get(id)) for id in document.get("configs", {})],
         "groups": [_group(id, document) for id in document.get("groups", {})],
+        "partial": _partial(document),
         "warnings": list(document.get("warnings", ())),
         "command": repeat_command(document.get("config") or {}),
     }
+
+
+def _partial(document: Mapping[str, Any]) -> dict[str, int] | None:
+    """How much of a run there is that was stopped; None where it is whole."""
+    found = partial_counts(document)
+    return {"answered": found[0], "asked": found[1]} if found is not None else None
 
 
 def thinking_facts(document: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ function setPart(id, found, document, at) {
     {},
     make("h2", {}, foreign(id), make("span", { class: "version" }, ` · ${say("items_count", { n: found.items })}`)),
     answerTable(found, document.reference).element,
-    found.reach ? make("p", { class: "note" }, say("reach_note", { n: found.items, half: Math.round(100 * found.reach.accuracy_half_width) })) : null,
+    found.reach ? make("p", { class: "note" }, (found.reach.accuracy_half_width ?? null) === null ? say("reach_too_few", { n: found.items }) : say("reach_note", { n: found.items, half: Math.round(100 * found.reach.accuracy_half_width) })) : null,
     foldedFigure(`languages-${at + 1}-${id}`),
     make("h3", {}, say("agreement")),
     everywhere(found),

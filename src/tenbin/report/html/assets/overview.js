@@ -61,6 +61,7 @@ function runHead(run, at) {
     make(RUNS.length > 1 ? "h2" : "h2", { class: "model" }, RUNS.length > 1 ? make("span", { class: "run-number" }, String(at + 1)) : null, foreign(run.model || say("unknown_model"))),
     RUNS.length > 1 ? make("p", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" })) : null,
     make("dl", { class: "facts" }, pairs.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, foreign(value))))),
+    run.partial ? make("p", { class: "caution", role: "alert" }, say("partial_run", { n: count(run.partial.answered), all: count(run.partial.asked) })) : null,
     run.sample_data ? make("p", { class: "caution" }, say("sample_data_note")) : null,
     run.warnings.length ? make("p", { class: "caution" }, say("warnings_count", { n: run.warnings.length }), " ", make("a", { href: "#/details" }, say("see_details"))) : null,
   );

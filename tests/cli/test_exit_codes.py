@@ -1,0 +1,136 @@
+"""What exit codes say, and that nothing scored is not shown as a table of dashes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tenbin.backends.scripted import ScriptedBackend
+from tenbin.cli import main
+from tenbin.cli.arguments import build_parser
+from tenbin.records import Failure, Generate, Request, Response
+
+ROOT = Path(__file__).parents[2]
+RUN = ["run", "--model", "scripted", "--sample_data", "--limit", "4"]
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that can score and fails at writing."""
+    answer = ScriptedBackend._answer
+
+    def fails(self: ScriptedBackend, request: Request) -> Response:
+        if isinstance(request, Generate):
+            return Failure("broken", "it cannot write")
+        return answer(self, request)
+
+    monkeypatch.setattr(ScriptedBackend, "_answer", fails)
+
+
+def test_a_task_without_any_score_is_no_success(
+    failing: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = ["--output_path", str(tmp_path / "r.json")]
+    assert main([*RUN, "--tasks", "jnli,jsquad", *output]) == 3
+    shown = capsys.readouterr().out
+    assert "jsquad-1.2-0.2: nothing could be scored: all 4 documents failed" in shown
+    assert "jsquad 1.2" not in shown, "no row of dashes"
+    assert "jnli 1.3" in shown
+    assert main([*RUN, "--tasks", "jnli", "--output_path", str(tmp_path / "s.json")]) == 0
+
+
+def test_where_nothing_at_all_was_scored_there_is_no_table(
+    failing: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for columns in ("160", "60"):
+        monkeypatch.setenv("COLUMNS", columns)
+        output = ["--output_path", str(tmp_path / f"{columns}.json")]
+        assert main([*RUN, "--tasks", "mlogiqa_gen_ja", *output]) == 3
+        shown = capsys.readouterr().out
+        assert "nothing could be scored" in shown and "value" not in shown and " – " not in shown
+
+
+def test_sweeps_and_stored_sweeps_say_so_too(
+    failing: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "r.json")
+    sweep = ["sweep", *RUN[1:], "--tasks", "jsquad", "--templates", "0.2,0.3"]
+    said = "nothing could be scored in all of jsquad-1.2-0.2, jsquad-1.2-0.3"
+    assert main([*sweep, "--output_path", path]) == 3
+    assert said in capsys.readouterr().err
+    assert main(["sweep", path]) == 3
+    assert said in capsys.readouterr().err
+
+
+def test_models_of_which_some_failed(failing: None, tmp_path: Path) -> None:
+    def run(*models: dict[str, object]) -> int:
+        file = tmp_path / "models.yaml"
+        shared = {"model": "scripted", "tasks": "jnli", "limit": 4, "sample_data": True}
+        named = [{"name": f"m{at}", **one} for at, one in enumerate(models)]
+        file.write_text(yaml.safe_dump({**shared, "models": named}))
+        place = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
+        return main(["run", "--config", str(file), "--output_path", str(place)])
+
+    good = {"model_args": {"fingerprint": "good"}}
+    bad = {"model_args": {"raise_after": 1, "fingerprint": "bad"}}
+    unread = {"tasks": "jsquad", "model_args": {"fingerprint": "unread"}}
+    assert run(good, good) == 0
+    assert run(good, bad) == 4
+    assert run(bad) == 1
+    assert run(good, unread) == 3
+
+
+def test_errors_and_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RUN, "--tasks", "no_such_task"]) == 1
+    for wrong in (["run", "--no_such_flag"], ["no_such_command"]):
+        with pytest.raises(SystemExit) as error:
+            main(wrong)
+        assert error.value.code == 2
+
+
+def test_comparing_a_run_without_scores_is_one_sentence(
+    failing: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "r.json")
+    main([*RUN, "--tasks", "jsquad", "--output_path", path])
+    capsys.readouterr()
+    assert main(["compare", path, path]) == 1
+    assert "the two sides share no scored document" in capsys.readouterr().err
+
+
+def test_the_documented_table_is_the_help_s(capsys: pytest.CaptureFixture[str]) -> None:
+    written = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(\d+)` \|", written, flags=re.MULTILINE))
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["run", "--help"])
+    shown = capsys.readouterr().out.partition("exit codes:")[2]
+    assert documented == set(re.findall(r"\b(\d+)\b", shown))
+
+
+def test_too_few_documents_get_no_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "r.json")
+    two = [*RUN[:-1], "2", "--tasks", "mlogiqa_mcq", "--output_path", path]
+    assert main(two) == 0
+    shown = capsys.readouterr().out
+    assert "n 2: too few documents to find any difference reliably" in shown and "±50" not in shown
+    document = json.loads(Path(path).read_text())
+    detail = document["details"]["mlogiqa_mcq_ja"]["acc"]["detectable"]
+    assert detail == {"unpaired": None, "paired": None, "reason": "too few documents"}
+    assert main(["consistency", path]) == 0
+    shown = capsys.readouterr().out
+    assert "Too few items to say how sure these numbers are." in shown
+    assert not re.search(r"±\d+ points", shown)
+    assert main(["consistency", path, "--format", "json"]) == 0
+    reach = json.loads(capsys.readouterr().out)["sets"]["mlogiqa_mcq"]["reach"]
+    assert reach == {"accuracy_half_width": None, "reason": "too few items"}

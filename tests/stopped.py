@@ -1,0 +1,90 @@
+"""Programs that are sent real signals: started as users start them, watched until they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_LIBRARIES = "pandas, pyarrow.parquet, scipy.special, yaml"
+"""Loaded before the clock runs, as in a run that has gone on for a while."""
+_PATIENT = """
+import tenbin.roster.running, tenbin.stopping
+tenbin.stopping.LIMIT_SECONDS = tenbin.stopping.SECONDS_TO_SAVE = 60.0
+tenbin.roster.running._SECONDS_TO_END = 60.0
+"""
+GUARD_SECONDS = 120
+"""Against a hang; nothing here takes so long."""
+
+
+def start(
+    arguments: list[str], folder: Path, code: str = "", patient: bool = True
+) -> subprocess.Popen[str]:
+    """`tenbin …` in a process and a session of its own.
+
+    Args:
+        arguments: Of the command.
+        folder: Where it works, with a cache of its own.
+        code: Run before it, to make a stage slow.
+        patient: Whether saving may take longer than five seconds, on a machine that is busy: for
+            tests of what is saved.
+    """
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths, "TENBIN_CACHE": str(folder / "cache")}
+    program = f"import sys, {_LIBRARIES}\n{_PATIENT if patient else ''}{code}\n"
+    program += "from tenbin.cli import main\nif __name__ == '__main__':\n"
+    script = folder / "program.py"
+    script.write_text(f"{program}    sys.exit(main({arguments!r}))\n", encoding="utf-8")
+    return subprocess.Popen(
+        [sys.executable, str(script)],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(seen: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    """Wait until something is seen; the process must not end before."""
+    until = time.monotonic() + GUARD_SECONDS
+    while not seen():
+        if process.poll() is not None or time.monotonic() > until:
+            process.kill()
+            raise AssertionError(process.communicate())
+        time.sleep(0.02)
+
+
+def stop(process: subprocess.Popen[str], *signals: signal.Signals) -> tuple[float, str]:
+    """Send signals, half a second apart; how long it took to end, and what was said."""
+    began = time.monotonic()
+    for at, one in enumerate(signals):
+        if at:
+            time.sleep(0.5)
+        process.send_signal(one)
+    try:
+        _, said = process.communicate(timeout=GUARD_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return time.monotonic() - began, said
+
+
+def members(process: subprocess.Popen[str]) -> list[int]:
+    """Processes of the session that a program was started in, itself included."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == process.pid and fields[0] != "Z":
+                found.append(int(entry.name))
+    return found
