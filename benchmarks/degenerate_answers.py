@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.backends.thinking import cut_at_stops, split_thought
+from tenbin.metrics.checking import metric_names
 from tenbin.metrics.extraction.phrases import LANGUAGES, load_literals
-from tenbin.metrics.judge import judge, metric_names
+from tenbin.metrics.judge import judge
 from tenbin.records import (
     Cell,
     Dataset,

@@ -21,7 +21,7 @@ from tenbin.counting import Counted
 from tenbin.describing import engine_notices, engines_of, model_entries
 from tenbin.journal.answers import Answers
 from tenbin.judging import JudgedDocuments, judge_all
-from tenbin.metrics.judge import metric_names
+from tenbin.metrics.checking import metric_names
 from tenbin.placing import stored_result
 from tenbin.planning.plan import Plan
 from tenbin.preparation import CellSetup, Data

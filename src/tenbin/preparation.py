@@ -21,7 +21,7 @@ from tenbin.documents import (
     load_documents,
 )
 from tenbin.errors import ConfigError
-from tenbin.metrics.judge import check_question, metric_names
+from tenbin.metrics.checking import check_question, metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.planning.requests import content_key
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Chat

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tenbin.config import SCALE, RunConfig
-from tenbin.metrics.judge import metric_names
+from tenbin.metrics.checking import metric_names
 from tenbin.naming import choices_by, naming_notices
 from tenbin.planning.plan import Plan
 from tenbin.planning.requests import content_key

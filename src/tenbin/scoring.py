@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenbin.judging import JudgedDocuments
-from tenbin.metrics.judge import metric_names
+from tenbin.metrics.checking import metric_names
 from tenbin.preparation import CellSetup
 from tenbin.records import DEFAULT_TEMPLATE, Cell, ScoreRow
 from tenbin.statistics.errors import summarise, summarise_group

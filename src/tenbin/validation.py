@@ -12,7 +12,7 @@ from typing import Literal
 
 from tenbin.documents import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TenbinError
-from tenbin.metrics.judge import check_question, metric_names
+from tenbin.metrics.checking import check_question, metric_names
 from tenbin.metrics.rolling import count_characters, count_words
 from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, open_assembly
 from tenbin.prompts.wording import Worded, whole_text, word

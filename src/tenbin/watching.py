@@ -19,7 +19,7 @@ from typing import Any
 from tenbin.errors import JournalError, StorageError
 from tenbin.journal.answers import Answers
 from tenbin.judging import judge_planned
-from tenbin.metrics.judge import metric_names
+from tenbin.metrics.checking import metric_names
 from tenbin.metrics.registry import Metric
 from tenbin.planning.plan import Plan
 from tenbin.preparation import CellSetup

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tenbin.backends.thinking import cut_at_stops, split_thought
-from tenbin.metrics.filters import FILTERS
 from tenbin.metrics.japanese import (
     count_words,
     japanese_exact_match,
@@ -21,6 +20,7 @@ from tenbin.metrics.japanese import (
 from tenbin.metrics.judge import judge
 from tenbin.metrics.picking import read_label, read_named
 from tenbin.metrics.registry import METRICS
+from tenbin.metrics.steps import FILTERS
 from tenbin.metrics.words import _parse, _parse_in_pieces, cut_into_words
 from tenbin.records import FilterUse, MetricUse, Picked, Text, Thinking
 

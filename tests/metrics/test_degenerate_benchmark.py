@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tenbin.metrics.filters import FILTERS
 from tenbin.metrics.registry import METRICS
+from tenbin.metrics.steps import FILTERS
 
 from .watchdog import watchdog
 

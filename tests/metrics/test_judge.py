@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from tenbin.errors import TaskError
-from tenbin.metrics.judge import judge, metric_names
+from tenbin.metrics.checking import metric_names
+from tenbin.metrics.judge import judge
 from tenbin.metrics.registry import METRICS, find_metric
 from tenbin.records import Failure, FilterUse, MetricUse, Text
 

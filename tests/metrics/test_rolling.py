@@ -7,7 +7,8 @@ import re
 import pytest
 
 from tenbin.errors import TaskError
-from tenbin.metrics.judge import judge, metric_names
+from tenbin.metrics.checking import metric_names
+from tenbin.metrics.judge import judge
 from tenbin.metrics.registry import METRICS
 from tenbin.metrics.rolling import UNITS, count_bytes, count_characters, count_words
 from tenbin.records import Failure, Rolled, Text

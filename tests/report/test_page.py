@@ -14,7 +14,7 @@ import pytest
 
 from tenbin.errors import ConfigError, StorageError
 from tenbin.metrics.extraction.standing import Standing
-from tenbin.metrics.filters import FILTERS
+from tenbin.metrics.steps import FILTERS
 from tenbin.report.html.packing import Blocks
 from tenbin.report.html.page import Page, Place, content_policy, page_text, script, style
 from tenbin.report.html.wording import LANGUAGES, messages

@@ -12,11 +12,12 @@ from typing import Any
 
 from tenbin.errors import TaskError
 from tenbin.metrics import choice, filters, rolling
+from tenbin.metrics.checking import reported_names
 from tenbin.metrics.japanese import japanese_exact_match, japanese_f1
 from tenbin.metrics.matching import UnjudgedError
-from tenbin.metrics.options import PATTERNS, SWITCH, Option, check_options
 from tenbin.metrics.picking import read_named
-from tenbin.metrics.registry import NO_CHOICE, Metric, find_metric
+from tenbin.metrics.registry import NO_CHOICE, find_metric
+from tenbin.metrics.steps import Answers
 from tenbin.metrics.text import exact_match, format_failure
 from tenbin.records import (
     Failure,
@@ -44,77 +45,6 @@ _CHOOSERS: Mapping[str, Callable[[Prompt, Scores], int]] = {
     # Among weighed choices one is always the likeliest.
     NO_CHOICE: choice.acc,
 }
-_OPTIONS: Mapping[str, Mapping[str, Option]] = {
-    "exact_match": {
-        "ignore_case": SWITCH,
-        "ignore_punctuation": SWITCH,
-        "ignore_numbers": SWITCH,
-        "regexes_to_ignore": PATTERNS,
-    }
-}
-
-
-def metric_names(task: Task) -> list[tuple[str, Metric]]:
-    """The names a task's scores are reported under, in order, each with its metric.
-
-    Raises:
-        TaskError: A metric, filter or option is unknown, of a wrong type, or does not suit the
-            task's kind; the message names the task's file.
-    """
-    try:
-        return _checked_names(task)
-    except TaskError as error:
-        file = f"{task.source}: " if task.source else ""
-        raise TaskError(f"{file}{error.message}", error.hint) from error
-
-
-def _checked_names(task: Task) -> list[tuple[str, Metric]]:
-    names = []
-    for use in task.metrics:
-        metric = find_metric(use.metric)
-        if metric.kind != task.kind:
-            raise TaskError(
-                f"{task.name}: metric {use.metric!r} judges {metric.kind} tasks,"
-                f" but this is a {task.kind} task"
-            )
-        what = f"{task.name}: metric {use.metric!r}"
-        check_options(what, use.options, _OPTIONS.get(use.metric, {}))
-        names += [(name, metric) for name in _reported(task, use)]
-    for filter_use in task.filters:
-        try:
-            filters.check(filter_use.steps, task.repeats)
-        except TaskError as error:
-            where = f"{task.name}: {filter_use.name}"
-            raise TaskError(f"{where}: {error.message}", error.hint) from error
-        if not _choices_by_document(task):
-            _check_choices(task, filter_use, task.num_choices, task.name)
-    return names
-
-
-def check_question(task: Task, num_choices: int | None, where: str) -> None:
-    """Refuse a question whose answer the task's filters could not read.
-
-    Args:
-        task: What is asked.
-        num_choices: The options that the question offers.
-        where: The row, for messages.
-
-    Raises:
-        TaskError: Its options are too many for a filter.
-    """
-    for filter_use in task.filters:
-        _check_choices(task, filter_use, num_choices, f"{task.name}, {where}")
-
-
-def _choices_by_document(task: Task) -> bool:
-    return bool(task.templates) and all(t.choices is not None for t in task.templates.values())
-
-
-def _check_choices(task: Task, use: FilterUse, num_choices: int | None, where: str) -> None:
-    try:
-        filters.check_choices(use.steps, num_choices)
-    except TaskError as error:
-        raise TaskError(f"{where}: {use.name}: {error.message}", error.hint) from error
 
 
 def judge(
@@ -147,7 +77,9 @@ def judge(
     """
     drawn = (response, *further)
     if any(isinstance(one, Failure) for one in drawn):
-        return [_unscored(prompt, name) for use in task.metrics for name in _reported(task, use)]
+        return [
+            _unscored(prompt, name) for use in task.metrics for name in reported_names(task, use)
+        ]
     if task.kind == "choice" and isinstance(response, Picked):
         named = read_named(prompt, response)
         return [_judge_named(use, prompt, named) for use in task.metrics]
@@ -159,12 +91,6 @@ def judge(
     if task.kind == "roll" and isinstance(response, Rolled):
         return [_judge_rolled(use, prompt, response) for use in task.metrics]
     raise TaskError(f"{task.name}: a {task.kind} task cannot be judged by {response!r}")
-
-
-def _reported(task: Task, use: MetricUse) -> list[str]:
-    if task.kind != "generate" or not task.filters:
-        return [use.name]
-    return [f"{use.name},{filter_use.name}" for filter_use in task.filters]
 
 
 def _judge_choice(
@@ -226,17 +152,17 @@ def _judge_rolled(use: MetricUse, prompt: Prompt, rolled: Rolled) -> Outcome:
 
 
 def _judge_texts(task: Task, prompt: Prompt, texts: Sequence[str]) -> list[Outcome]:
-    readings: list[filters.Answers | Failure] = [
+    readings: list[Answers | Failure] = [
         _read(filter_use, prompt, texts) for filter_use in task.filters
     ] or [texts]
     return [
         _judge_reading(use, name, prompt, reading)
         for use in task.metrics
-        for name, reading in zip(_reported(task, use), readings, strict=True)
+        for name, reading in zip(reported_names(task, use), readings, strict=True)
     ]
 
 
-def _read(use: FilterUse, prompt: Prompt, texts: Sequence[str]) -> filters.Answers | Failure:
+def _read(use: FilterUse, prompt: Prompt, texts: Sequence[str]) -> Answers | Failure:
     try:
         return filters.apply(use.steps, texts, prompt.language, prompt.num_choices)
     except UnjudgedError as error:
@@ -244,7 +170,7 @@ def _read(use: FilterUse, prompt: Prompt, texts: Sequence[str]) -> filters.Answe
 
 
 def _judge_reading(
-    use: MetricUse, name: str, prompt: Prompt, reading: filters.Answers | Failure
+    use: MetricUse, name: str, prompt: Prompt, reading: Answers | Failure
 ) -> Outcome:
     if isinstance(reading, Failure):
         return _unscored(prompt, name, reading)
@@ -255,7 +181,7 @@ def _judge_reading(
         return _unscored(prompt, name, replace(error.failure, message=message))
 
 
-def _judge_answers(use: MetricUse, name: str, prompt: Prompt, answers: filters.Answers) -> Outcome:
+def _judge_answers(use: MetricUse, name: str, prompt: Prompt, answers: Answers) -> Outcome:
     values = [_value(use.metric, use.options, answer, prompt.references) for answer in answers]
     several = len(values) > 1
     return Outcome(
