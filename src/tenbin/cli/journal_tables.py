@@ -32,8 +32,9 @@ def print_journals(folder: Path, journals: Sequence[JournalFile]) -> None:
         table.add_row(one.path.stem[:8], *named, answers, size_in_words(one.size), _used(one))
     console.print(table)
     total = sum(one.size for one in journals)
+    count = "1 journal" if len(journals) == 1 else f"{len(journals):,} journals"
     console.print(
-        f"{len(journals):,} journals, {size_in_words(total)}, in {folder}",
+        f"{count}, {size_in_words(total)}, in {folder}",
         highlight=False,
         soft_wrap=True,
         markup=False,
