@@ -20,7 +20,8 @@ from tenbin.documents import (
     cache_directory,
     load_documents,
 )
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, DataError
+from tenbin.files.reach import Reach
 from tenbin.metrics.checking import check_question, metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.planning.requests import content_key
@@ -59,6 +60,8 @@ class Data:
     progress: Progress | None = None
     """Told how downloads go on."""
     _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
+    _digests: dict[str, str] = field(default_factory=dict)
+    """SHA-256 by path, as each was read first."""
     _pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
     _lots: dict[tuple[str, str, int, int], Shelf[Document]] = field(default_factory=dict)
 
@@ -68,7 +71,17 @@ class Data:
         key = (repr(dataset), split)
         if key not in self._sets:
             self._sets[key] = load_documents(dataset, split, self.choice, self.progress)
+            self._check_unchanged(self._sets[key])
         return self._sets[key]
+
+    def _check_unchanged(self, loaded: DocumentSet) -> None:
+        """Refuse a file that was another one when a split before this one was read from it."""
+        for file in loaded.files:
+            if self._digests.setdefault(file.path, file.sha256) != file.sha256:
+                raise DataError(
+                    f"{file.path} changed while the run read its data",
+                    "run again once nothing writes to it any more",
+                )
 
     def for_cell(self, setup: CellSetup) -> tuple[DocumentSet, DocumentSet | None]:
         """The scored documents, and those that examples come from when there are shots."""
@@ -116,7 +129,17 @@ def data_choice(config: RunConfig) -> DataChoice:
         cache_dir=Path(config.cache_dir) if config.cache_dir else cache_directory(),
         offline=config.offline,
         jglue_version=config.jglue_version,
+        reach=reach_of(config),
     )
+
+
+def reach_of(config: RunConfig) -> Reach:
+    """Where files that task files name may lie, besides their own folders."""
+    named = [Path(place) for place in config.include_path]
+    folders = [place if place.is_dir() else place.parent for place in named]
+    if config.data_dir:
+        folders.append(Path(config.data_dir).expanduser())
+    return Reach(tuple(folders), config.allow_outside_files)
 
 
 def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSetup]:
@@ -127,7 +150,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         every_template: Whether a bare name stands for all templates of its task where the config
             says nothing of templates.
     """
-    registry = load_registry(config.include_path, config.profile)
+    registry = load_registry(config.include_path, config.profile, reach_of(config))
     selected = [
         swept_templates(config, registry.select([entry], config.template)) for entry in config.tasks
     ]

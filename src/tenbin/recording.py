@@ -114,7 +114,7 @@ def part_entries(entries: Mapping[str, Any], asked: Mapping[str, int]) -> dict[s
 
 def recorded_config(config: RunConfig) -> dict[str, Any]:
     """The settings that say what a run is; where it was worked out is no part of that."""
-    left_out = (*SCALE, "overwrite")
+    left_out = (*SCALE, "overwrite", "allow_outside_files")
     return {name: value for name, value in config.as_dict().items() if name not in left_out}
 
 
@@ -293,5 +293,5 @@ def run_file(config: RunConfig) -> dict[str, Any]:
         name: value
         for name, value in config.as_dict().items()
         if value is not None and value is not False and value != [] and value != {}
-        if name not in ("output_path", "overwrite")
+        if name not in ("output_path", "overwrite", "allow_outside_files")
     }

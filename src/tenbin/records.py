@@ -26,6 +26,14 @@ Place: TypeAlias = tuple[int, str, str]
 DEFAULT_TEMPLATE = "default"
 """The template name that is left out of ids: `mlogiqa_mcq_ja` is `mlogiqa_mcq_ja-1.0-default`."""
 
+MOST_CHOICES = 1000
+"""Of one document: each is scored by itself."""
+MOST_TOKENS = 10_000_000
+"""Of one answer; beyond any model's window, and within what every engine can count."""
+MOST_SHOTS = 10_000
+MOST_REPEATS = 10_000
+"""Answers drawn to one document."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
@@ -39,6 +47,10 @@ class Dataset:
     """Whether `name` is one of the sets described in `catalog/datasets.yaml`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """lm-eval's `dataset_kwargs`, for sets that are not pinned."""
+    folder: str | None = None
+    """Where the task file lies, whose data files may lie there too; None: there is none."""
+    file: str | None = field(default=None, compare=False, repr=False)
+    """The task file, for messages."""
 
 
 @dataclass(frozen=True, slots=True)

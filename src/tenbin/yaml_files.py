@@ -2,17 +2,20 @@
 
 The fast parser recurses in C and ends the process where a file is nested deeply enough, and a
 file of a few lines can stand for billions of values by its aliases. So a file is looked at as a
-stream of events first, and no value is made of it before its size is known.
+stream of events first where it could be, and no value is made of it before its size is known.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import math
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from tenbin.files.regular import read_bytes
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 4_000_000
@@ -21,6 +24,11 @@ DEEPEST = 50
 """Lists and mappings within each other."""
 MOST_VALUES = 100_000
 """Values that a file may stand for, each alias counted with all that it repeats."""
+
+_INDICATORS = "[{-?:"
+"""Every list and every mapping has one of these."""
+_SURELY_SHALLOW = 5000
+"""Levels that the fast parser survives; it fails somewhere above 20,000."""
 
 
 class YamlError(Exception):
@@ -38,14 +46,14 @@ def read_yaml(path: Path, loader: Any = _Loader) -> Any:
         OSError: The file cannot be read.
         YamlError: It is no YAML, or stands for more than is taken.
     """
-    if not path.is_file():
-        # A FIFO or a device would be waited for, or read for ever.
-        path.stat()
-        raise YamlError("is no regular file")
-    with path.open("rb") as file:
-        content = file.read(_LONGEST + 1)
-    if len(content) > _LONGEST:
-        raise YamlError(f"has more than {_LONGEST:,} bytes")
+    try:
+        content = read_bytes(path, _LONGEST)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise YamlError(f"has more than {_LONGEST:,} bytes") from error
+        if error.errno == errno.EINVAL:
+            raise YamlError("is no regular file") from error
+        raise
     try:
         return _load(content.decode("utf-8-sig"), loader, str(path))
     except UnicodeDecodeError as error:
@@ -74,6 +82,8 @@ def _load(text: str, loader: Any, name: str) -> Any:
 
 
 def _check_depth(text: str) -> None:
+    if sum(map(text.count, _INDICATORS)) <= _SURELY_SHALLOW:
+        return
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -84,23 +94,26 @@ def _check_depth(text: str) -> None:
             depth -= 1
 
 
-def _count(node: yaml.Node, known: dict[int, float]) -> float:
+def _count(node: yaml.Node, known: dict[int, float], depth: int = 0) -> float:
     """Values that a node stands for.
 
     Args:
         node: The node.
         known: Counts of nodes by identity; infinite for one that is being counted.
+        depth: Lists and mappings around it.
     """
     if id(node) in known:
         found = known[id(node)]
         if math.isinf(found):
             raise YamlError("has a value that contains itself")
         return found
+    if depth > DEEPEST:
+        raise YamlError(f"nests lists and mappings over {DEEPEST} levels")
     known[id(node)] = math.inf
     inner = node.value if isinstance(node, yaml.CollectionNode) else ()
     pairs = isinstance(node, yaml.MappingNode)
     children = [one for pair in inner for one in pair] if pairs else inner
-    total = 1.0 + sum(_count(one, known) for one in children)
+    total = 1.0 + sum(_count(one, known, depth + 1) for one in children)
     if total > MOST_VALUES:
         raise YamlError(f"stands for over {MOST_VALUES:,} values, its aliases written out")
     known[id(node)] = total

@@ -44,7 +44,7 @@ def test_a_file_is_a_document_where_asked(tmp_path: Path, monkeypatch: pytest.Mo
         ("b.txt", "two\n\nparagraphs\n"),
     ]
     assert [file.rows for file in loaded.files] == [1, 1]
-    with pytest.raises(DataError, match="`sample_by: word` is not known"):
+    with pytest.raises(DataError, match=r"sample_by is .word.; accepted: line or document"):
         text_set(tmp_path, data_files={"test": "*.txt"}, sample_by="word")
 
 

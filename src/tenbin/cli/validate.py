@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tenbin.config import build_config, split_list
-from tenbin.preparation import data_choice
+from tenbin.config import RunConfig, build_config
+from tenbin.preparation import data_choice, reach_of
 from tenbin.records import Task
 from tenbin.tasks.loader import load_file
 from tenbin.tasks.registry import load_registry
@@ -28,10 +28,12 @@ def execute(options: argparse.Namespace) -> int:
             "sample_data": options.sample_data,
             "jglue_version": options.jglue_version,
             "offline": options.offline,
+            "include_path": options.include_path,
+            "allow_outside_files": options.allow_outside_files,
         }
     )
     errors = 0
-    for task in _tasks(options):
+    for task in _tasks(options, config):
         checked = validate_task(task, data_choice(config))
         bad = [finding for finding in checked.findings if finding.severity == "error"]
         errors += len(bad)
@@ -48,12 +50,13 @@ def execute(options: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
-def _tasks(options: argparse.Namespace) -> list[Task]:
-    registry = load_registry(split_list(options.include_path or ""))
+def _tasks(options: argparse.Namespace, config: RunConfig) -> list[Task]:
+    reach = reach_of(config)
+    registry = load_registry(config.include_path, reach=reach)
     tasks: dict[tuple[str, str], Task] = {}
     for name in options.names:
         if name.endswith((".yaml", ".yml")):
-            chosen = [loaded.task for loaded in load_file(Path(name))]
+            chosen = [loaded.task for loaded in load_file(Path(name), reach=reach)]
         else:
             chosen = [selected.task for selected in registry.select([name])]
         tasks.update({(task.name, task.version): task for task in chosen})

@@ -15,6 +15,7 @@ from tenbin.config.settings import CROSSFIT, RunConfig
 from tenbin.errors import ConfigError
 from tenbin.printable import shown
 from tenbin.profiles import Profile, find_profile
+from tenbin.records import MOST_REPEATS, MOST_SHOTS
 
 
 def _selection(value: Any) -> str:
@@ -33,7 +34,7 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "template": kinds.text,
     "templates": kinds.names,
     "num_fewshot_sweep": kinds.shots,
-    "seeds": kinds.positive,
+    "seeds": kinds.positive_to(MOST_SHOTS),
     "select_on": _selection,
     "num_fewshot": kinds.shots,
     "limit": kinds.limits,
@@ -49,7 +50,7 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "fewshot_as_multiturn": kinds.flag,
     "fewshot": kinds.one_of("random", "fixed"),
     "gen_kwargs": writing.gen_kwargs,
-    "repeats": kinds.positive,
+    "repeats": kinds.positive_to(MOST_REPEATS),
     "thinking": writing.marks,
     "thinking_budget": writing.budget,
     "extra_metrics": kinds.names,
@@ -59,6 +60,7 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "split": kinds.text,
     "offline": kinds.flag,
     "include_path": kinds.names,
+    "allow_outside_files": kinds.flag,
     "profile": kinds.text,
     "output_path": kinds.path,
     "overwrite": kinds.flag,
@@ -88,7 +90,7 @@ def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
             "no tasks were named", "name some with --tasks; `tenbin tasks` lists what there is"
         )
     if "system_prompt" not in values and os.environ.get("SYSTEM_PROMPT"):
-        values["system_prompt"] = os.environ["SYSTEM_PROMPT"]
+        values.update(check_values({"system_prompt": os.environ["SYSTEM_PROMPT"]}))
     profile = find_profile(values.get("profile"))
     _apply_profile(profile, values)
     if values.get("sample_data") and values.get("data_dir"):

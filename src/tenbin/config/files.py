@@ -17,6 +17,7 @@ from tenbin.printable import shown
 
 MODELS, AT_ONCE = "models", "models_at_once"
 """Keys of a run file that many models have in common."""
+_ONLY_FLAGS = frozenset({"allow_outside_files", "allow-outside-files"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +84,11 @@ def _read_mapping(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"--config {path}: {error}") from error
     if not isinstance(loaded, dict):
         raise ConfigError(f"--config {path}: a run file is a mapping of keys")
+    models = loaded.get(MODELS)
+    for keys in (loaded, *(models if isinstance(models, list) else ())):
+        if isinstance(keys, dict) and keys.keys() & _ONLY_FLAGS:
+            raise ConfigError(
+                f"--config {path}: allow_outside_files cannot be set in a file",
+                "files may come from others: whom to trust is said with --allow_outside_files",
+            )
     return loaded

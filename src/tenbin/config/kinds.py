@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tenbin.records import MOST_SHOTS
+
 _MOST = 10**18
 """Below what 64 bits hold: databases and tables keep numbers in them."""
 _DEEPEST = 8
@@ -74,6 +76,17 @@ def positive(value: Any) -> int:
     return number
 
 
+def positive_to(most: int) -> Callable[[Any], int]:
+    """A whole number above 0, up to `most`."""
+
+    def take(value: Any) -> int:
+        if (number := positive(value)) > most:
+            raise ValueError(f"a whole number above 0, up to {most:,}")
+        return number
+
+    return take
+
+
 def real(value: Any) -> float:
     """A finite number."""
     try:
@@ -128,8 +141,8 @@ def names(value: Any) -> tuple[str, ...]:
 def shots(value: Any) -> tuple[int, ...]:
     """Numbers of examples."""
     numbers = tuple(whole(part) for part in split_list(value))
-    if not numbers or any(number < 0 for number in numbers):
-        raise ValueError("whole numbers of 0 or more")
+    if not numbers or any(not 0 <= number <= MOST_SHOTS for number in numbers):
+        raise ValueError(f"whole numbers of 0 or more, up to {MOST_SHOTS:,}")
     return numbers
 
 

@@ -72,6 +72,8 @@ class RunConfig:
     """Score this split instead of the task's own."""
     offline: bool = False
     include_path: tuple[str, ...] = ()
+    allow_outside_files: bool = False
+    """Whether task files may name files anywhere; no run file can set it."""
     profile: str | None = None
     output_path: str | None = None
     overwrite: bool = False

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from tenbin.config.kinds import flag, parse_model_args, positive, real, split_list, whole
-from tenbin.records import Thinking
+from tenbin.config.kinds import flag, parse_model_args, positive_to, real, split_list, whole
+from tenbin.records import MOST_TOKENS, Thinking
 
 
 def _temperature(value: Any) -> float:
@@ -26,7 +26,7 @@ def _share(value: Any) -> float:
 
 
 def _top_k(value: Any) -> int:
-    if (number := whole(value)) < 0:
+    if not 0 <= (number := whole(value)) <= MOST_TOKENS:
         raise ValueError("a whole number above 0, or 0 for all tokens")
     return number
 
@@ -36,7 +36,7 @@ _GENERATION: dict[str, Callable[[Any], Any]] = {
     "temperature": _temperature,
     "top_p": _share,
     "top_k": _top_k,
-    "max_gen_toks": positive,
+    "max_gen_toks": positive_to(MOST_TOKENS),
 }
 
 
@@ -71,8 +71,8 @@ def marks(value: Any) -> tuple[str, ...]:
 
 def budget(value: Any) -> int:
     """Tokens of thought."""
-    if (number := whole(value)) < 0:
-        raise ValueError("a whole number of 0 or more")
+    if not 0 <= (number := whole(value)) <= MOST_TOKENS:
+        raise ValueError(f"a whole number of 0 or more, up to {MOST_TOKENS:,}")
     return number
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tenbin.files.reach import Reach
 from tenbin.home import expanded
 
 JGLUE_VERSIONS = ("1.1", "1.3")
@@ -35,6 +36,8 @@ class DataChoice:
     cache_dir: Path = field(default_factory=cache_directory)
     offline: bool = False
     jglue_version: str = "1.1"
+    reach: Reach = field(default_factory=Reach)
+    """Where files that a task file names may lie, besides its own folder."""
 
     @property
     def forbids_network(self) -> bool:

@@ -1,79 +1,75 @@
-"""The bytes and lines of a data file, plain or gzipped, each line as it is asked for.
+"""The lines and texts of a data file, each line as it is asked for.
 
-It knows gzip and UTF-8, and how to say where either is broken. It knows no format.
+It knows UTF-8, and how to say where it is broken. It knows no format.
 """
 
 from __future__ import annotations
 
-import gzip
-import io
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from tenbin.documents.source import Source
 from tenbin.errors import DataError
 
+LONGEST_LINE = 1 << 28
+"""In bytes: one row is held in memory, and a small gzip file may unpack to anything."""
+LARGEST_WHOLE = 1 << 31
+"""In bytes, of a file that can only be read whole."""
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark that some editors put before UTF-8."""
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers from 1, line feeds taken off.
 
     Only line feeds end a line: a JSON string may hold U+2028 and its like.
 
     Raises:
-        DataError: The file cannot be read, or a line is not UTF-8.
+        DataError: The file cannot be read, or a line is too long or not UTF-8.
     """
-    with open_data(path) as file:
-        for number, line in enumerate(file, start=1):
-            if number == 1:
-                line = line.removeprefix(_MARK)
-            yield number, _decoded(path, line.removesuffix(b"\n"), number)
+    with source.content() as file:
+        yield from lines_of(source.path, file)
 
 
-def whole_text(path: Path) -> str:
+def lines_of(path: Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a file that is open at its beginning."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise DataError(
+                f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes",
+                "rows are one line each: the file may be no JSON lines at all",
+            )
+        if number == 1:
+            line = line.removeprefix(_MARK)
+        yield number, decoded(path, line.removesuffix(b"\n"), number)
+
+
+def whole_text(source: Source) -> str:
     """Return all that a file holds as text.
 
     Raises:
-        DataError: The file cannot be read, or is not UTF-8.
+        DataError: The file cannot be read, is too large, or not UTF-8.
     """
-    with open_data(path) as file:
-        return _decoded(path, file.read().removeprefix(_MARK), 1)
+    with source.content() as file:
+        return rest_of(source.path, file, b"")
 
 
-@contextmanager
-def open_data(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked where its name ends in `.gz`.
-
-    Raises:
-        DataError: The file cannot be read, now or while it is open.
-    """
-    if not path.name.lower().endswith(".gz"):
-        try:
-            with path.open("rb") as file:
-                yield file
-        except OSError as error:
-            raise unreadable(path, error) from error
-        return
-    try:
-        # Unbuffered, each line of a GzipFile takes several calls in Python.
-        with gzip.open(path) as packed, io.BufferedReader(packed) as file:
-            yield file
-    except (EOFError, OSError, zlib.error) as error:
+def rest_of(path: Path, file: BinaryIO, before: bytes) -> str:
+    """Return the text of a file whose first bytes were read already."""
+    content = before + file.read(LARGEST_WHOLE - len(before))
+    if len(content) == LARGEST_WHOLE:
         raise DataError(
-            f"{path} is no complete gzip file: {error}", "it may be cut off: copy it again"
-        ) from error
+            f"{path}: larger than {LARGEST_WHOLE:,} bytes, and can only be read whole",
+            "write its rows as JSON lines",
+        )
+    return decoded(path, content.removeprefix(_MARK), 1)
 
 
-def unreadable(path: Path, error: OSError) -> DataError:
-    """Say that a file cannot be read."""
-    return DataError(f"{path} cannot be read: {error.strerror or error}")
-
-
-def _decoded(path: Path, content: bytes, first_line: int) -> str:
+def decoded(path: Path, content: bytes, first_line: int) -> str:
+    """Return bytes as text; `first_line` is the number of their first line."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ from tenbin.documents.pinned import (
     find_pinned_set,
     find_split,
 )
-from tenbin.documents.reading import RowFile, open_rows
+from tenbin.documents.reading import RowFile
 from tenbin.documents.repeats import SeenIds
 from tenbin.documents.schemas import SCHEMAS
 from tenbin.errors import ConfigError, DataError
@@ -69,9 +69,10 @@ def load_documents(
     wanted = find_split(pinned, version, split, dataset.config)
     equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
     source, paths = _find_paths(pinned, equal, choice, progress)
-    files = [open_rows(path) for path in paths]
-    published = source == "download" or all(file.blob in wanted.blobs for file in files)
-    documents, counts, id_notices = _make_documents(pinned, files, published)
+    files = [RowFile(path) for path in paths]
+    documents, counts, suspects = _make_documents(pinned, files)
+    published = source == "download" or all(f.identity.blob in wanted.blobs for f in files)
+    documents, id_notices = _check_ids(pinned, documents, suspects, published)
     notices += id_notices
     if source != "sample_data":
         notices += _row_notices(pinned, wanted, len(documents), files)
@@ -126,9 +127,9 @@ def _find_paths(
 
 
 def _make_documents(
-    pinned: PinnedSet, files: Sequence[RowFile], published: bool
-) -> tuple[Shelf[Document], list[int], list[str]]:
-    """Check rows and ids as they are read; count the rows of each file."""
+    pinned: PinnedSet, files: Sequence[RowFile]
+) -> tuple[Shelf[Document], list[int], frozenset[int]]:
+    """Check rows as they are read; count the rows of each file, and note ids met again."""
     make = SCHEMAS[pinned.schema]
     documents: Shelf[Document] = Shelf()
     seen = SeenIds()
@@ -140,12 +141,17 @@ def _make_documents(
             seen.add(document.id)
             documents.append(document)
         counts.append(len(documents) - before)
-    suspects = frozenset(seen.suspects())
+    return documents, counts, frozenset(seen.suspects())
+
+
+def _check_ids(
+    pinned: PinnedSet, documents: Shelf[Document], suspects: frozenset[int], published: bool
+) -> tuple[Shelf[Document], list[str]]:
     if not suspects:
-        return documents, counts, []
+        return documents, []
     documents, repeated = _mark_repeats(documents, suspects, published)
     notice = f"{pinned.name}: {repeated} rows repeat an id; they are marked #2, #3, …"
-    return documents, counts, [notice] if repeated else []
+    return documents, [notice] if repeated else []
 
 
 def _mark_repeats(
@@ -183,7 +189,7 @@ def _row_notices(
     notices += [
         f"{file.path} is named like the published file but its content differs"
         for file in files
-        if split.blobs and file.path.name in published and file.blob not in split.blobs
+        if split.blobs and file.path.name in published and file.identity.blob not in split.blobs
     ]
     return notices
 
@@ -191,9 +197,9 @@ def _row_notices(
 def _data_file(file: RowFile, rows: int, source: str, split: Split) -> DataFile:
     return DataFile(
         path=str(file.path),
-        sha256=file.sha256,
+        sha256=file.identity.sha256,
         rows=rows,
         source=source,
         version=None if source == "sample_data" or not split.files else split.version,
-        verified=file.blob in split.blobs,
+        verified=file.identity.blob in split.blobs,
     )

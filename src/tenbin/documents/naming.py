@@ -49,7 +49,7 @@ def _identifier(field: str | None, values: Any, number: int) -> str:
 def _keep(document: Document, documents: Shelf[Document]) -> None:
     try:
         documents.append(document)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(
             f"{document.origin}: a field holds what cannot be written down: {error}",
             "leave out columns that are neither text, numbers nor lists of these",

@@ -10,20 +10,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tenbin.documents.lines import whole_text
 from tenbin.documents.parsing import parse_json
 from tenbin.documents.rows import Row, describe_value
 from tenbin.errors import DataError
 
 
-def whole_rows(path: Path, field: str | None) -> Iterator[Row]:
+def whole_rows(path: Path, text: str, field: str | None) -> Iterator[Row]:
     """Yield the rows of a file that is one JSON value.
 
     Args:
         path: The file.
+        text: What it holds.
         field: The key under which the rows stand; None: they are the value, or its `data`.
     """
-    records = _records(path, field)
+    records = _records(path, text, field)
     records.reverse()  # so that the first can be taken off the end, where that is cheap
     number = 0
     while records:
@@ -43,8 +43,8 @@ def check_object(value: Any, origin: str) -> dict[str, Any]:
     return value
 
 
-def _records(path: Path, field: str | None) -> list[Any]:
-    whole = parse_json(whole_text(path), str(path))
+def _records(path: Path, text: str, field: str | None) -> list[Any]:
+    whole = parse_json(text, str(path))
     if field is not None:
         if not isinstance(whole, dict) or field not in whole:
             raise DataError(f"{path}: no field `{field}` at the top")

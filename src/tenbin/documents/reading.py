@@ -6,115 +6,132 @@ hold is for `schemas` to say. No file is held whole, but for a `.json` that is o
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
-from tenbin.documents.identity import identify
-from tenbin.documents.lines import numbered_lines, unreadable, whole_text
+from tenbin.documents.identity import Identity
+from tenbin.documents.lines import (
+    LONGEST_LINE,
+    decoded,
+    lines_of,
+    numbered_lines,
+    rest_of,
+    whole_text,
+)
 from tenbin.documents.nesting import check_object, whole_rows
 from tenbin.documents.parsing import parse_json
 from tenbin.documents.rows import Row
+from tenbin.documents.source import Source, open_source
 from tenbin.documents.tables import csv_rows, parquet_rows
 from tenbin.errors import DataError
 
 SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RowFile:
-    """A file of rows, what identifies its bytes, and how it is to be read."""
+    """A file of rows, how it is to be read, and what identifies the bytes that were read."""
 
     path: Path
-    sha256: str
-    blob: str
-    """The git blob id: SHA-1 over a short header and the content."""
     field: str | None = None
+    """For JSON, the key under which the rows stand."""
     delimiter: str = ","
+    """For CSV, what separates the columns."""
     by_line: bool = False
+    """For `.txt`, whether each line is a document of its own, or the file is one."""
+    _identity: Identity | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """The checksums of the bytes that the rows were made of, once all are read."""
+        if self._identity is None:
+            raise RuntimeError(f"the rows of {self.path} were not read to their end")
+        return self._identity
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows as they are read.
 
         Raises:
-            DataError: The file cannot be read or holds none; the message names file and line.
+            DataError: The file cannot be read, changes meanwhile, or holds none; the message names
+                file and line.
         """
-        rows = self._read()
-        first = next(rows, None)
-        if first is None:
+        empty = True
+        with open_source(self.path) as source:
+            for row in self._read(source):
+                empty = False
+                yield row
+            self._identity = source.identity
+        if empty:
             raise DataError(
                 f"{self.path} holds no rows", "it may be the rest of a broken copy: replace it"
             )
-        yield first
-        yield from rows
 
-    def _read(self) -> Iterator[Row]:
+    def _read(self, source: Source) -> Iterator[Row]:
         name = self.path.name.lower()
         if name.endswith(".parquet"):
-            return parquet_rows(self.path)
+            return parquet_rows(source)
         name = name.removesuffix(".gz")
         if name.endswith((".csv", ".tsv")):
-            return csv_rows(self.path, "\t" if name.endswith(".tsv") else self.delimiter)
+            return csv_rows(source, "\t" if name.endswith(".tsv") else self.delimiter)
         if name.endswith(".json"):
-            return _json_rows(self.path, self.field)
+            return _json_rows(source, self.field)
         if name.endswith(".txt"):
-            return _text_lines(self.path) if self.by_line else _text_file(self.path)
-        return _line_rows(self.path)
+            return _text_lines(source) if self.by_line else _text_file(source)
+        return _line_rows(source.path, numbered_lines(source))
 
 
-def open_rows(
-    path: Path, *, field: str | None = None, delimiter: str = ",", by_line: bool = False
-) -> RowFile:
-    """Take a file's checksums, its format told by its name.
-
-    Args:
-        path: The file.
-        field: For JSON, the key under which the rows stand.
-        delimiter: For CSV, what separates the columns.
-        by_line: For `.txt`, whether each line is a document of its own, or the file is one.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
-    try:
-        identity = identify(path)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return RowFile(path, identity.sha256, identity.blob, field, delimiter, by_line)
-
-
-def _text_lines(path: Path) -> Iterator[Row]:
+def _text_lines(source: Source) -> Iterator[Row]:
     """Each line as it stands; what holds white space alone is no document."""
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(source):
         if line.strip():
-            yield Row({"text": line.removesuffix("\r")}, f"{path}, line {number}")
+            yield Row({"text": line.removesuffix("\r")}, f"{source.path}, line {number}")
 
 
-def _text_file(path: Path) -> Iterator[Row]:
-    text = whole_text(path)
+def _text_file(source: Source) -> Iterator[Row]:
+    text = whole_text(source)
     if text.strip():
-        yield Row({"id": path.name, "text": text}, str(path))
+        yield Row({"id": source.path.name, "text": text}, str(source.path))
 
 
-def _line_rows(path: Path) -> Iterator[Row]:
-    for number, line in numbered_lines(path):
+def _line_rows(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+    for number, line in lines:
         if line and not line.isspace():
             origin = f"{path}, line {number}"
             yield Row(check_object(parse_json(line, origin), origin), origin)
 
 
-def _json_rows(path: Path, field: str | None) -> Iterator[Row]:
+def _json_rows(source: Source, field: str | None) -> Iterator[Row]:
     """Read a `.json` file: a list, a SQuAD-like object, or one object a line as JGLUE has it."""
-    if field is None and _looks_like_lines(path):
-        return _line_rows(path)
-    return whole_rows(path, field)
+    path = source.path
+    with source.content() as file:
+        begun = b""
+        while not begun.strip() and (line := file.readline(LONGEST_LINE)):
+            begun += line
+        if field is None and _looks_like_lines(decoded(path, begun, 1)):
+            yield from _line_rows(path, lines_of(path, cast(BinaryIO, _Rejoined(begun, file))))
+            return
+        text = rest_of(path, file, begun)
+    yield from whole_rows(path, text, field)
 
 
-def _looks_like_lines(path: Path) -> bool:
+class _Rejoined:
+    """A file whose first lines were read already, as if they were not."""
+
+    def __init__(self, begun: bytes, file: BinaryIO) -> None:
+        self._begun = io.BytesIO(begun)
+        self._file = file
+
+    def readline(self, size: int) -> bytes:
+        return self._begun.readline(size) or self._file.readline(size)
+
+
+def _looks_like_lines(begun: str) -> bool:
     """Tell whether the first line is an object of its own and no SQuAD-like whole."""
-    lines = (line for _, line in numbered_lines(path))
-    first = next((line for line in lines if line and not line.isspace()), "").strip()
+    first = begun.removeprefix("\ufeff").strip()
     if not (first.startswith("{") and first.endswith("}")):
         return False
     try:

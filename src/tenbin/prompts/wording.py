@@ -14,10 +14,8 @@ from typing import Any
 
 from tenbin.errors import DataError, TaskError
 from tenbin.prompts.environment import language_names_used, names_used, render
-from tenbin.records import Document, Task, Template
+from tenbin.records import MOST_CHOICES, Document, Task, Template
 
-MOST_CHOICES = 1000
-"""Each choice is scored by itself."""
 _OWN_NAMES: Mapping[str, str] = {
     "labels": "the task's `labels:`",
     "system_prompt": "the text of --system_instruction or --system_prompt",

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tenbin.errors import TaskError
+from tenbin.files.reach import Reach
 from tenbin.records import (
     DEFAULT_TEMPLATE,
     Dataset,
@@ -49,6 +50,9 @@ _DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
 _MAX_GEN_TOKS = 256
 _WHOLE_TEXT = "loglikelihood_rolling weighs the text of doc_to_target with nothing before it"
 _PYTHON = "lm-eval runs Python here; write it in Jinja, or prepare the rows beforehand"
+_OWN_FOLDER = Reach()
+_MOST_TEMPLATES = 10_000
+_SHOWN_FAULTS = 10
 _REFUSED = dict.fromkeys(("process_docs", "process_results", "custom_dataset", "class"), _PYTHON)
 
 
@@ -61,23 +65,29 @@ class LoadedTask:
     path: Path
 
 
-def load_file(path: Path, profile: str | None = None) -> list[LoadedTask]:
+def load_file(
+    path: Path, profile: str | None = None, reach: Reach = _OWN_FOLDER
+) -> list[LoadedTask]:
     """All tasks a file describes, under a reproduction profile's wording where it has one.
+
+    Args:
+        path: The file.
+        profile: A reproduction profile.
+        reach: Where the files that it includes may lie, besides its own folder.
 
     Raises:
         TaskError: Naming the file and the key that is wrong.
     """
-    mapping = read_mapping(path)
+    mapping = read_mapping(path, reach)
     try:
         file = TaskFile.model_validate(mapping)
     except ValidationError as error:
         raise TaskError(_explain(path, error)) from error
     try:
+        _check_amount(file)
         return [
             LoadedTask(
-                replace(_build(file, version, language, profile), source=str(path)),
-                file.version_aliases,
-                path,
+                _placed(_build(file, version, language, profile), path), file.version_aliases, path
             )
             for version in _versions(file)
             for language in (file.languages or {file.language: OverrideBlock()})
@@ -86,15 +96,42 @@ def load_file(path: Path, profile: str | None = None) -> list[LoadedTask]:
         raise TaskError(f"{path}: {error.message}", error.hint) from error
 
 
+def _placed(task: Task, path: Path) -> Task:
+    """A task that knows where it was written, and whose data may lie beside it."""
+    dataset = replace(task.dataset, folder=str(path.parent), file=str(path))
+    return replace(task, source=str(path), dataset=dataset)
+
+
+def _check_amount(file: TaskFile) -> None:
+    """Refuse a file whose versions, languages, templates and variants multiply beyond all use."""
+    layers = [file, *file.versions.values(), *file.languages.values()]
+    templates = sum(len(layer.templates) for layer in layers) + 1
+    variants = max(len(layer.variants or ()) for layer in layers) + 1
+    tasks = max(len(file.versions), 1) * max(len(file.languages), 1)
+    if tasks * templates * variants > _MOST_TEMPLATES:
+        raise TaskError(
+            f"versions, languages, templates and variants together make "
+            f"{tasks * templates * variants:,} wordings; at most {_MOST_TEMPLATES:,} are taken"
+        )
+
+
 def _explain(path: Path, error: ValidationError) -> str:
-    lines = []
-    for problem in error.errors():
-        where = ".".join(str(part) for part in problem["loc"])
+    lines: list[str] = []
+    for problem in error.errors(include_input=False, include_url=False):
+        if len(lines) == _SHOWN_FAULTS:
+            lines.append(f"{path}: and {error.error_count() - _SHOWN_FAULTS:,} more")
+            break
+        where = ".".join(_short(part) for part in problem["loc"])
         message = problem["msg"]
         if problem["type"] == "extra_forbidden":
             message = _REFUSED.get(where, "unknown key")
         lines.append(f"{path}: {where}: {message}")
     return "\n".join(lines)
+
+
+def _short(part: str | int) -> str:
+    text = str(part)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _versions(file: TaskFile) -> list[str]:

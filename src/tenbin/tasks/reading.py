@@ -8,7 +8,11 @@ from typing import Any
 import yaml
 
 from tenbin.errors import TaskError
+from tenbin.files.reach import HINT, OutsideError, Reach
 from tenbin.yaml_files import YamlError, read_yaml
+
+MOST_FILES = 100
+"""That one task file includes, directly or not."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -28,16 +32,49 @@ def _refuse_function(loader: Any, node: Any) -> None:
 _TaskLoader.add_constructor("!function", _refuse_function)
 
 
-def read_mapping(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
+def read_mapping(path: Path, reach: Reach | None = None) -> dict[str, Any]:
     """The keys of one task file, with what it includes underneath.
 
     Args:
-        path: The file.
-        seen: Files that led here, to refuse a circle.
+        path: The file, named by the user.
+        reach: Where the files that it includes may lie, besides its own folder.
+
+    Raises:
+        TaskError: Naming the file.
     """
-    if path in seen:
-        circle = " → ".join(p.name for p in (*seen, path))
-        raise TaskError(f"task files include each other: {circle}")
+    return _Reading((reach or Reach()).with_folders(path.parent)).mapping(path, ())
+
+
+class _Reading:
+    """Counts the files that are read for one task file."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._files = 0
+
+    def mapping(self, path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
+        if path in seen:
+            circle = " → ".join(p.name for p in (*seen, path))
+            raise TaskError(f"task files include each other: {circle}")
+        self._files += 1
+        if self._files > MOST_FILES:
+            raise TaskError(f"{seen[0]}: includes more than {MOST_FILES} files")
+        loaded = _load(path)
+        below: dict[str, Any] = {}
+        for name in _included(path, loaded.pop("include", [])):
+            below.update(self.mapping(self._reachable(path, name), (*seen, path)))
+        return {**below, **loaded}
+
+    def _reachable(self, path: Path, name: str) -> Path:
+        included = path.parent / name
+        try:
+            self._reach.check(included)
+        except OutsideError as error:
+            raise TaskError(f"{path}: include: {error}", HINT) from error
+        return included
+
+
+def _load(path: Path) -> dict[str, Any]:
     try:
         loaded = read_yaml(path, _TaskLoader)
     except OSError as error:
@@ -46,11 +83,13 @@ def read_mapping(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
         raise TaskError(f"{path}: {error}") from error
     if not isinstance(loaded, dict):
         raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
-    included = loaded.pop("include", [])
-    below: dict[str, Any] = {}
-    names = [included] if isinstance(included, str) else included
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise TaskError(f"{path}: include: names a file, or a list of files")
-    for name in names:
-        below.update(read_mapping(path.parent / name, (*seen, path)))
-    return {**below, **loaded}
+    return loaded
+
+
+def _included(path: Path, value: Any) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise TaskError(
+            f"{path}: include: names a file, or a list of files, not {str(value)[:80]!r}"
+        )
+    return names

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tenbin.errors import TaskError
+from tenbin.files.reach import Reach
 from tenbin.records import Task
 from tenbin.tasks.loader import LoadedTask, load_file
 
@@ -42,6 +43,8 @@ class Registry:
     tasks: dict[str, dict[str, Task]] = field(default_factory=dict)
     aliases: dict[tuple[str, str], str] = field(default_factory=dict)
     profile: str | None = None
+    reach: Reach = field(default_factory=Reach)
+    """Where the files that task files include may lie, besides their own folders."""
 
     def add(self, loaded: LoadedTask) -> None:
         """Take in a task; a second one under the same name and version is refused."""
@@ -91,7 +94,7 @@ class Registry:
         return [replace(one, named=wording is not None) for one in chosen]
 
     def _from_file(self, entry: str, template: str | None) -> list[Selected]:
-        loaded = load_file(Path(entry), self.profile)
+        loaded = load_file(Path(entry), self.profile, self.reach)
         for one in loaded:
             known = self.tasks.get(one.task.name, {}).get(one.task.version)
             if known != one.task:
@@ -168,20 +171,27 @@ def _version_key(version: str) -> tuple[tuple[int, str], ...]:
     )
 
 
-def load_registry(include: Iterable[str | Path] = (), profile: str | None = None) -> Registry:
+def load_registry(
+    include: Iterable[str | Path] = (), profile: str | None = None, reach: Reach | None = None
+) -> Registry:
     """The bundled tasks and those of the user's own files and folders.
 
     Args:
         include: Task files, or folders searched for them.
         profile: A reproduction profile whose wordings apply where a task has them.
+        reach: Where the files that task files include may lie, besides their own folders; None:
+            below the folders of `include`.
     """
-    registry = Registry(profile=profile)
+    places = [Path(place) for place in include]
+    if reach is None:
+        reach = Reach(tuple(place for place in places if place.is_dir()))
+    registry = Registry(profile=profile, reach=reach)
     for path in sorted(CATALOG.glob("*.yaml")):
         for loaded in load_file(path, profile):
             registry.add(loaded)
-    for place in map(Path, include):
+    for place in places:
         for path in _task_files(place):
-            for loaded in load_file(path, profile):
+            for loaded in load_file(path, profile, reach):
                 registry.add(loaded)
     return registry
 

@@ -5,9 +5,11 @@ Knows what may be written, not what it means: `loader` turns a checked file into
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from tenbin.records import MOST_CHOICES, MOST_REPEATS, MOST_SHOTS, MOST_TOKENS
 
 OutputType = Literal["multiple_choice", "generate_until", "loglikelihood_rolling"]
 
@@ -22,11 +24,11 @@ class GenerationBlock(Block):
     """lm-eval's `generation_kwargs`."""
 
     until: list[str] | None = None
-    max_gen_toks: int | None = Field(default=None, gt=0)
+    max_gen_toks: int | None = Field(default=None, gt=0, le=MOST_TOKENS)
     do_sample: bool | None = None
     temperature: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
     top_p: float | None = Field(default=None, gt=0.0, le=1.0)
-    top_k: int | None = Field(default=None, ge=0)
+    top_k: int | None = Field(default=None, ge=0, le=MOST_TOKENS)
 
     @field_validator("until", mode="before")
     @classmethod
@@ -39,7 +41,7 @@ class WordingBlock(Block):
 
     description: str | None = None
     doc_to_text: str | None = None
-    doc_to_choice: str | list[str] | None = None
+    doc_to_choice: str | Annotated[list[str], Field(max_length=MOST_CHOICES)] | None = None
     doc_to_target: str | int | None = None
     example_target: str | None = None
     target_delimiter: str | None = None
@@ -134,8 +136,8 @@ class TaskFile(OverrideBlock):
     references: str | None = None
     parallel: ParallelBlock | None = None
     filter_list: list[FilterBlock] = Field(default_factory=list)
-    num_fewshot: int | None = None
-    repeats: int = Field(default=1, ge=1)
+    num_fewshot: int | None = Field(default=None, ge=0, le=MOST_SHOTS)
+    repeats: int = Field(default=1, ge=1, le=MOST_REPEATS)
     default_template: str | None = None
     versions: dict[str, OverrideBlock] = Field(default_factory=dict)
     version_aliases: dict[str, str] = Field(default_factory=dict)

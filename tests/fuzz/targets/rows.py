@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tenbin.documents.naming import shelve_rows
-from tenbin.documents.reading import open_rows
+from tenbin.documents.reading import RowFile
 from tenbin.documents.schemas import SCHEMAS
 from tenbin.errors import DataError
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
@@ -181,7 +181,7 @@ def _read(name: str, **options: Any) -> Callable[[bytes, Path], None]:
 
 
 def _read_rows(path: Path, kind: str | None, **options: Any) -> None:
-    file = open_rows(path, **options)
+    file = RowFile(path, **options)
     if kind is None:
         documents = list(shelve_rows(file.rows()))
     else:

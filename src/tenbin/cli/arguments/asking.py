@@ -134,3 +134,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "--jglue_version", metavar="V", help="1.1 (default) or 1.3 (29 JNLI labels differ)"
     )
     add_switch(group, "--offline", "never download, use the cache")
+    add_switch(
+        group,
+        "--allow_outside_files",
+        "let task files read files outside of their folders, --include_path and --data_dir",
+    )

@@ -1,0 +1,65 @@
+"""Which files a task file may name: those below its own folder and below folders the user named.
+
+A task file may come from a stranger, and what it names ends up in prompts, which go to a server or
+into a stored run. So `../../secrets.txt`, an absolute path and a link out of the folder are refused
+unless the user allows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ALLOW = "--allow_outside_files"
+
+
+class OutsideError(Exception):
+    """A file is out of reach; the message says which file and which folders are allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Folders whose files may be read."""
+
+    folders: tuple[Path, ...] = ()
+    anywhere: bool = False
+    """Whether the user allows every file."""
+
+    def with_folders(self, *folders: Path) -> Reach:
+        """Return a reach that also has these folders."""
+        return Reach((*self.folders, *folders), self.anywhere)
+
+    def check(self, path: Path) -> None:
+        """Refuse a file that lies elsewhere, links followed.
+
+        Raises:
+            OutsideError: It does.
+        """
+        if self.anywhere:
+            return
+        real = _real(path)
+        if not any(real.is_relative_to(_real(folder)) for folder in self.folders):
+            raise OutsideError(
+                f"{path} is outside of the folders that a task file may read"
+                + (f" (it is a link to {real})" if real != _absolute(path) else "")
+                + f": {_listed(self.folders)}"
+            )
+
+
+HINT = f"move the file there, name its folder with --data_dir, or trust the task file with {ALLOW}"
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a null byte
+        raise OutsideError(f"{path} cannot be followed: {error}") from error
+
+
+def _absolute(path: Path) -> Path:
+    return Path.cwd() / path
+
+
+def _listed(folders: Iterable[Path]) -> str:
+    return ", ".join(dict.fromkeys(str(folder) or "." for folder in folders)) or "none"
