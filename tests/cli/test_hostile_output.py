@@ -122,16 +122,6 @@ def test_runs_and_what_is_made_of_them_show_it(folder: Path, tenbin: Command) ->
         ["run", "--model", f"no{HOSTILE}".replace("\0", ""), "--tasks", "jnli", "--sample_data"],
         ["run", f"--no{HOSTILE}".replace("\0", ""), "x"],
         ["compare", f"no{HOSTILE}".replace("\0", ""), "one.json"],
-        [
-            "doctor",
-            "--model",
-            "hf",
-            "--model_args",
-            "pretrained=\x1b[31m",
-            "--tasks",
-            "jnli",
-            "--sample_data",
-        ],
     ],
 )
 def test_errors_show_it(tenbin: Command, arguments: list[str]) -> None:
