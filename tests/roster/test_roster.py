@@ -140,7 +140,7 @@ def test_a_server_is_not_asked_before_its_turn(
     _change(file, models=[{"name": "away", **server}, {"name": "good", "model": "scripted"}])
     assert main(["run", "--config", str(file)]) == 4
     assert set(_written(file)) == {"good"}
-    assert re.search(r"failed: away: .*Connection refused", capsys.readouterr().out)
+    assert "failed: away: no server answers at " in capsys.readouterr().out
 
 
 def test_rows_are_looked_at_once_for_all_models(
