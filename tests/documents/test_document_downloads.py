@@ -100,6 +100,8 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setenv("TENBIN_GITHUB_URL", server.address)
     monkeypatch.setenv("HF_ENDPOINT", server.address + "/")
+    # No flag and no variable allows plain HTTP: only a test that serves its own files does.
+    monkeypatch.setattr(download, "SCHEMES", frozenset({"http", "https"}))
     yield server
     server.shutdown()
     server.server_close()
@@ -265,7 +267,8 @@ def test_retry_after_that_is_too_long_gives_up(site, publish, fetch, waits):
     assert waits == []
 
 
-def test_no_network(fetch, waits):
+def test_no_network(fetch, waits, monkeypatch):
+    monkeypatch.setattr(download, "SCHEMES", frozenset({"http", "https"}))
     with pytest.raises(DownloadError, match="gave up after 3 attempts: no connection"):
         fetch()
 
@@ -274,6 +277,62 @@ def test_bad_mirror_address(fetch, monkeypatch):
     monkeypatch.setenv("TENBIN_GITHUB_URL", "mirror.example")
     with pytest.raises(DownloadError, match="no web address"):
         fetch()
+
+
+def test_plain_http_is_never_asked(site, publish, fetch, monkeypatch):
+    publish(JNLI_PATH, as_lines(JNLI))
+    monkeypatch.setattr(download, "SCHEMES", frozenset({"https"}))
+    with pytest.raises(DownloadError, match="http is not https") as caught:
+        fetch()
+    assert "TENBIN_GITHUB_URL" in caught.value.hint
+    assert site.seen == []
+
+
+@pytest.mark.parametrize("target", ["http://{host}/elsewhere", "file:///etc/hostname", "ftp://x/y"])
+def test_a_redirect_to_anything_else_is_not_followed(site, publish, fetch, monkeypatch, target):
+    publish(JNLI_PATH, as_lines(JNLI))
+    host = site.address.removeprefix("http://")
+    site.mishaps = [(302, {"Location": target.format(host=host)})]
+    first = []
+
+    def only_the_first(request):
+        if first:
+            monkeypatch.setattr(download, "SCHEMES", frozenset({"https"}))
+        first.append(request.url)
+        checked(request)
+
+    checked = download._check_scheme
+    monkeypatch.setattr(download, "_check_scheme", only_the_first)
+    with pytest.raises(DownloadError, match=r"not https|could not be fetched"):
+        fetch()
+    assert [path for path, _ in site.seen] == [JNLI_PATH]
+
+
+def test_a_redirect_over_https_is_followed(site, publish, fetch):
+    content = as_lines(JNLI)
+    publish(JNLI_PATH, content)
+    site.files["/elsewhere"] = content
+    site.mishaps = [(302, {"Location": f"{site.address}/elsewhere"})]
+    assert len(fetch().documents) == len(JNLI)
+    assert [path for path, _ in site.seen] == [JNLI_PATH, "/elsewhere"]
+
+
+@pytest.mark.parametrize("length", ["announced", "unknown"])
+def test_a_file_that_is_too_large_is_not_kept(site, publish, fetch, monkeypatch, tmp_path, length):
+    publish(JNLI_PATH, as_lines(BIG_ROWS))
+    monkeypatch.setattr(download, "LARGEST", 10_000)
+    if length == "unknown":
+        monkeypatch.setattr(
+            Answer,
+            "send_header",
+            lambda self, name, value: (
+                name == "Content-Length" or BaseHTTPRequestHandler.send_header(self, name, value)
+            ),
+        )
+    with pytest.raises(DownloadError, match="more than 10,000 bytes"):
+        fetch()
+    assert len(site.seen) == 1
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.stat().st_size > 10_000]
 
 
 def test_offline_without_a_copy(site, fetch):
@@ -408,6 +467,7 @@ def test_two_processes_at_once(site, tmp_path):
     site.slow = 0.5
     code = (
         "from pathlib import Path; from tenbin.documents import *; from tenbin.records import *;"
+        "from tenbin.documents import download; download.SCHEMES = {'http'};"
         f"choice = DataChoice(cache_dir=Path({str(tmp_path / 'cache')!r}));"
         "print(len(load_documents(Dataset('mlogiqa', 'ko'), 'test', choice).documents))"
     )

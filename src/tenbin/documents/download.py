@@ -1,6 +1,8 @@
-"""One file over HTTP: resumed when cut off, tried again when that can help.
+"""One file over HTTPS: resumed when cut off, tried again when that can help.
 
-It knows addresses and partial files. What a file must contain is for `cache` to check.
+It knows addresses and partial files. What a file must contain is for `cache` to check. Nothing is
+asked for over plain HTTP, also where a server redirects there: not every file has a published
+checksum, and a token goes with the questions to the hub.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ CONNECT_ATTEMPTS = 3
 """Fewer than for a connection that was there: a machine without network should soon say so."""
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 120.0
+SCHEMES = frozenset({"https"})
+LARGEST = 2 << 30
+"""Bytes of one file; the largest pinned one has some tens of millions."""
 WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -60,7 +65,23 @@ def open_client(host: str) -> httpx.Client:
     if host == "hub" and token:
         headers["Authorization"] = f"Bearer {token}"
     timeout = httpx.Timeout(60.0, connect=15.0)
-    return httpx.Client(headers=headers, timeout=timeout, follow_redirects=True)
+    return httpx.Client(
+        headers=headers,
+        timeout=timeout,
+        follow_redirects=True,
+        # Called for the first address and again for each that a server redirects to.
+        event_hooks={"request": [_check_scheme]},
+    )
+
+
+def _check_scheme(request: httpx.Request) -> None:
+    scheme = request.url.scheme
+    if scheme and scheme not in SCHEMES:
+        raise DownloadError(
+            f"{_shown(str(request.url))} is not fetched: {scheme} is not https, and what comes "
+            "over it may be altered on the way",
+            "check TENBIN_GITHUB_URL and HF_ENDPOINT, or give the files with --data_dir",
+        )
 
 
 def download(
@@ -141,6 +162,7 @@ def _fetch(
         length = response.headers.get("Content-Length", "")
         encoded = response.headers.get("Content-Encoding", "identity") != "identity"
         total = done + int(length) if length.isdigit() and not encoded else None
+        _check_size(total or done, url, part)
         etag = response.headers.get("ETag", "")
         # Only a strong tag promises equal bytes, and only such a one may stand in If-Range.
         tag_file.write_text("" if etag.startswith("W/") else etag, encoding="utf-8")
@@ -148,11 +170,23 @@ def _fetch(
             for chunk in response.iter_bytes():
                 file.write(chunk)
                 done += len(chunk)
+                if done > LARGEST:
+                    _check_size(done, url, part)
                 if progress is not None:
                     progress(url.rpartition("/")[2], done, total)
     if total is not None and done != total:
         raise _PassingError(f"the body ended after {done:,} of {total:,} bytes")
     tag_file.unlink(missing_ok=True)
+
+
+def _check_size(size: int, url: str, part: Path) -> None:
+    """Refuse a file that would fill the disk; what has arrived of it is deleted."""
+    if size > LARGEST:
+        part.unlink(missing_ok=True)
+        raise DownloadError(
+            f"{_shown(url)} has more than {LARGEST:,} bytes, which no known file has",
+            "a mirror or proxy may answer with something else: use --data_dir",
+        )
 
 
 def _continues(response: httpx.Response, start: int) -> bool:

@@ -89,6 +89,11 @@ def _takes(kind: Callable[[str], Any], cell: str) -> bool:
 
 def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of the heading and of each row, with the line that they end in."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
+        raise DataError(
+            f"{source.path}: {delimiter!r} cannot separate the columns of a CSV file",
+            "`delimiter` is one character, such as a comma or a tab",
+        )
     reader = csv.reader(_universal_lines(source), delimiter=delimiter, strict=True)
     try:
         heading = next(reader, None)
