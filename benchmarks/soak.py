@@ -39,10 +39,21 @@ from tests.crash.cases import (
     small_model,
     write_tasks,
 )
-from tests.crash.chains import OF_THE_MOMENT, Case, Chain, Moments, Nursery, profile, run_chain
+from tests.crash.chains import (
+    OF_THE_MOMENT,
+    Case,
+    Chain,
+    Moments,
+    Nursery,
+    left_processes,
+    profile,
+    run_chain,
+)
 
 SHARES = {"scripted": 0.3, "hf": 0.3, "llama": 0.2, "ray": 0.2}
 _BY_CLOCK = 0.3
+_LAST_PROCESS = 180.0
+"""Seconds after the last kill in which everything that was started must have ended."""
 
 
 def family(name: str, folder: Path, held: ExitStack) -> list[Case]:
@@ -97,6 +108,11 @@ def soak(name: str, kills: int, until: float, seed: int) -> list[Chain]:
             say(f"{name}: {count} kills in {len(done)} chains, {len(chain.faults)} faults")
             if count >= kills or time.monotonic() > until:
                 break
+    deadline = time.monotonic() + _LAST_PROCESS
+    while (left := left_processes(str(folder))) and time.monotonic() < deadline:
+        time.sleep(1.0)
+    if left and done:
+        done[-1].faults.append(f"processes are left behind: {left}")
     if not any(chain.faults for chain in done):
         shutil.rmtree(folder)
     return done

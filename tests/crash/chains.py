@@ -203,14 +203,23 @@ class Started:
                     found.append(value)
         return found
 
-    def left_processes(self) -> list[int]:
-        """Processes that it has started and that are still there."""
-        found = []
-        for place in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if self.mark.encode() in (place / "environ").read_bytes():
-                    found.append(int(place.name))
-        return found
+
+def left_processes(mark: str, agents: bool = True) -> list[int]:
+    """Processes that runs with this mark have started and that are still there.
+
+    Args:
+        mark: Stands in their environment.
+        agents: Whether Ray's own agents count, which see only after a minute that their node ended.
+    """
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() not in (place / "environ").read_bytes():
+                continue
+            name = (place / "cmdline").read_bytes()
+            if agents or not re.match(rb"ray::(Dashboard|RuntimeEnv)Agent", name):
+                found.append(int(place.name))
+    return found
 
 
 def journal_rows(folder: Path) -> int:
@@ -380,7 +389,7 @@ def _end(chain: Chain, started: Started, status: int) -> None:
 
 def _wait_for_the_end(chain: Chain, started: Started) -> None:
     deadline = time.monotonic() + 60
-    while left := started.left_processes():
+    while left := left_processes(started.mark, agents=False):
         if time.monotonic() > deadline:
             chain.faults.append(f"processes are left behind: {left}")
             return
