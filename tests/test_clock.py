@@ -47,8 +47,8 @@ def test_a_run_on_a_clock_that_jumps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("tenbin.watching._SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr("tenbin.report.progress._SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr("tenbin.report.progress._SECONDS_OF_PACE", 0.0)
+    for name in ("BETWEEN_LINES", "OF_PACE", "OF_BURST"):
+        monkeypatch.setattr(f"tenbin.report.progress._SECONDS_{name}", 0.0)
     written: list[dict[str, Any]] = []
 
     def keep(folder: Path, progress: Any) -> None:
