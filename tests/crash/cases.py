@@ -27,6 +27,15 @@ def scripted_cases() -> list[Case]:
     ]
 
 
+def download_case(address: str) -> Case:
+    """Rows that are fetched from a server on loopback, under the name of the hub."""
+    environment = (
+        *(("HF_ENDPOINT", address), ("HF_HUB_OFFLINE", "0"), ("TENBIN_CRASH_PLAIN_HTTP", "1")),
+    )
+    arguments = ("run", "--model", "scripted", "--tasks", "mlogiqa_gen_ko", "--limit", "3")
+    return Case("scripted, downloaded rows", arguments, environment=environment)
+
+
 def hf_cases(model: Path) -> list[Case]:
     given = ("--model_args", f"pretrained={model}", "--device", "cpu", "--dtype", "float32")
     given = (*given, "--batch_size", "4")

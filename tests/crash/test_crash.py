@@ -6,13 +6,16 @@ A short form; `make soak` kills more than a hundred runs, on servers and workers
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.crash.cases import MODULES, hf_cases, scripted_cases, small_model
-from tests.crash.chains import Chain, Moments, Nursery, profile, run_chain
+from tests.crash.cases import MODULES, download_case, hf_cases, scripted_cases, small_model
+from tests.crash.chains import Chain, Moments, Nursery, profile, run_chain, stage_of
+from tests.documents.test_document_downloads import MLOGIQA_PATH, Site
+from tests.documents.written_rows import MLOGIQA, as_lines
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="finds its processes in /proc"
@@ -58,3 +61,20 @@ def test_a_model_s_run_at_random_moments(nursery: Nursery, tmp_path: Path) -> No
     drawn = Moments(random.Random(12), known, by_clock=0.2).draw()
     chains.append(run_chain(nursery, case, known, tmp_path / "random", [drawn]))
     assert_sound(chains, 1)
+
+
+def test_kills_during_a_download(nursery: Nursery, tmp_path: Path) -> None:
+    server = Site()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    server.files[MLOGIQA_PATH] = as_lines(MLOGIQA)
+    case = download_case(server.address)
+    try:
+        known = profile(nursery, case, tmp_path / "undisturbed")
+        steps = sorted(label for label in known.steps if stage_of(label) == "download")
+        assert any(label.startswith("os.rename") for label in steps)
+        moments = [(one, 1) for one in steps if not one.startswith("os.mkdir")]
+        chain = run_chain(nursery, case, known, tmp_path / "killed", moments)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert_sound([chain], 4)
