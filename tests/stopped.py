@@ -76,15 +76,33 @@ def stop(process: subprocess.Popen[str], *signals: signal.Signals) -> tuple[floa
     return time.monotonic() - began, said
 
 
-def members(process: subprocess.Popen[str]) -> list[int]:
-    """Processes of the session that a program was started in, itself included."""
-    found = []
+def family(process: subprocess.Popen[str]) -> set[int]:
+    """A program and all processes that it has started, and they."""
+    parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(fields[3]) == process.pid and fields[0] != "Z":
-                found.append(int(entry.name))
+            if fields[0] != "Z":
+                parents[int(entry.name)] = int(fields[1])
+    found = {process.pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
     return found
+
+
+def wait_for_end(processes: set[int]) -> None:
+    """Wait until none of these processes is left."""
+    until = time.monotonic() + GUARD_SECONDS
+    while left := {one for one in processes if _lives(one)}:
+        assert time.monotonic() < until, f"left behind: {left}"
+        time.sleep(0.05)
+
+
+def _lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
