@@ -18,7 +18,7 @@ from typing import Any
 
 from tenbin.cli import main
 
-ROWS = 600
+ROWS = 300
 TASK = """
 task: filling
 output_type: multiple_choice
@@ -38,7 +38,7 @@ def make_task(folder: Path) -> Path:
     rows, task = folder / "rows.jsonl", folder / "filling.yaml"
     with rows.open("w", encoding="utf-8") as file:
         for number in range(ROWS):
-            row = {"text": f"{number} " + "weighs " * 400, "answer": number % 2}
+            row = {"text": f"{number} " + "weighs " * 900, "answer": number % 2}
             file.write(json.dumps(row) + "\n")
     task.write_text(TASK % rows, encoding="utf-8")
     return task

@@ -1,8 +1,8 @@
 """Every write refused in turn: success or one clear error that names the disk, nothing half
 written, and the same command afterwards ends with the same results.
 
-The suite takes each place that is written to once for each way of writing; TENBIN_FAULTS=all takes
-every single write, with a full and with a read-only disk.
+The suite takes each place that is written to once for each way of writing, and of the many of a run
+every second one; TENBIN_FAULTS=all takes every single write, with a full and with a read-only disk.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def points(seen: list[tuple[str, Path]], kind: int, only: str) -> list[int]:
     for number, (what, path) in enumerate(seen, start=1):
         if only in str(path):
             first.setdefault((what, path), number)
-    return sorted(first.values())[:: 1 if kind == FULL else 4]
+    step = 4 if kind == READ_ONLY else 2 if len(first) > 30 else 1
+    return sorted(first.values())[::step]
 
 
 def nothing(place: Place) -> None:
@@ -166,7 +167,7 @@ COMMON = ["--model", "scripted", "--sample_data", "--limit", "1"]
 def test_run(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     output = ["--output_path", str(place.out / "result.json")]
     arguments = ["run", "--tasks", "marc_ja", *COMMON, *output]
-    assert check_all(place, capsys, arguments, result) > 30
+    assert check_all(place, capsys, arguments, result) > 15
 
 
 def test_run_on_a_disk_that_is_read_only(place: Place, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_a_run_on_a_journal_with_flipped_bits(tmp_path: Path, capsys: Captured) 
     path = journal_file(tmp_path / "journal")
     whole, chance = path.read_bytes(), random.Random(12)
     ended: Counter[str] = Counter()
-    for _ in range(16):
+    for _ in range(10):
         content = bytearray(whole)
         content[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
         path.write_bytes(content)

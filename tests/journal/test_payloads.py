@@ -88,7 +88,7 @@ def test_what_is_no_answer(kind: str, payload: str) -> None:
         decode(kind, payload)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(["scores", "text", "rolled", "picked", "other"]),
     st.dictionaries(st.sampled_from(NAMES), JSON),
