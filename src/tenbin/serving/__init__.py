@@ -1,7 +1,10 @@
 """`tenbin serve`: the report over all runs of a folder, for the browser of whoever may see it.
 
-listing   a folder → its runs, finished and going on
+files     a file of the folder → JSON, believed in nothing
+listing   a folder → its runs, finished, going on and damaged
 library   chosen runs → a page, built when asked for and kept while nothing changes
 access    who may ask: host names, tokens, headers of every answer
-server    addresses → answers; read-only
+incoming  what a client sends, within bounds of time and size
+handling  addresses → answers; read-only
+server    connections, so many at a time
 """

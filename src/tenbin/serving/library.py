@@ -7,16 +7,18 @@ same page wait for it. Whatever a damaged run does to its own page, it does to n
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotReadyError
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
+from typing import Any
 
 from tenbin.errors import ResultError, TenbinError
 from tenbin.report.html.page import Page
-from tenbin.reporting import build_page
+from tenbin.reporting import build_page, explain_reading
 from tenbin.results.reading import RESULT, SAMPLES, StoredRun, check_schema
 from tenbin.serving.files import check_plain, check_samples, mapping, read_json
 from tenbin.serving.listing import find_runs
@@ -27,6 +29,10 @@ _AT_A_TIME = 2
 _MOST_RUNS = 50
 _LONGEST_WAIT = 600.0
 """Seconds for which somebody waits for a page that is being built."""
+
+
+_LONGEST_READING = 120.0
+"""Seconds for explaining how the answers of one page were read."""
 
 
 class UnknownRunError(ResultError):
@@ -88,7 +94,7 @@ class Library:
         try:
             with self._room:
                 stored = [_read(name, path) for name, path in runs.items()]
-                page = build_page(stored, self.language)
+                page = build_page(stored, self.language, explain=_Reading())
             page.summary["home"] = "/"  # type: ignore[index]
             self._keep(key, page)
             mine.set_result(page)
@@ -114,6 +120,30 @@ class Library:
             return ResultError(said if said.startswith(tuple(runs)) else f"{names}: {said}")
         # A stored run can hold anything, and what of it the report stumbles over is not foreseen.
         return ResultError(f"{names}: damaged, and cannot be shown: {type(error).__name__}")
+
+
+class _Reading:
+    """Explains how answers were read, for so long: a stored run brings patterns of its own."""
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+
+    def __call__(
+        self,
+        chains: Mapping[str, Sequence[Mapping[str, Any]]],
+        text: str,
+        language: str,
+        choices: int,
+    ) -> list[dict[str, Any]]:
+        begun = time.monotonic()
+        told = explain_reading(chains, text, language, choices)
+        self._spent += time.monotonic() - begun
+        if self._spent > _LONGEST_READING:
+            raise ResultError(
+                f"reading its answers takes longer than {_LONGEST_READING:g} s: make its report"
+                " with tenbin report"
+            )
+        return told
 
 
 def _awaited(building: Future[Page]) -> Page:

@@ -85,6 +85,15 @@ def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     assert "sk" not in repr(Secret("sk-secret"))
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["http://127.0.0.1:99999/v1", "http://127.0.0.1:x/v1", "http://[::1/v1", "http:///v1"],
+)
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str) -> None:
+    with pytest.raises(ConfigError, match="base_url"):
+        read_arguments({"base_url": address}, False)
+
+
 def test_a_short_key_is_taken_out_of_errors_and_left_in_answers() -> None:
     secret = Secret("EMPTY")
     assert secret.scrubbed("key EMPTY refused") == "key [key] refused"
