@@ -194,12 +194,8 @@ def test_bad_rows_are_named(task: Task) -> None:
 
 
 def test_a_list_as_target_is_several_references(task: Task) -> None:
-    asked = replace(
-        task,
-        kind="generate",
-        references=None,
-        templates={"x": replace(task.templates["0.1"], text="{{ question }}", target="accepted")},
-    )
+    wording = replace(task.templates["0.1"], text="{{ question }}", target="accepted", choices=None)
+    asked = replace(task, kind="generate", references=None, templates={"x": wording})
     prompt = build(asked, "x", documents=[row("v0", accepted=["3", "three"])])[0]
     assert prompt.references == ("3", "three") and prompt.target == "3"
     listed = replace(asked.templates["x"], target="{{ accepted }}")

@@ -7,6 +7,7 @@ unless the user allows them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +43,7 @@ class Reach:
         if not any(real.is_relative_to(_real(folder)) for folder in self.folders):
             raise OutsideError(
                 f"{path} is outside of the folders that a task file may read"
-                + (f" (it is a link to {real})" if real != _absolute(path) else "")
+                + (f" (links lead to {real})" if real != _absolute(path) else "")
                 + f": {_listed(self.folders)}"
             )
 
@@ -58,7 +59,7 @@ def _real(path: Path) -> Path:
 
 
 def _absolute(path: Path) -> Path:
-    return Path.cwd() / path
+    return Path(os.path.normpath(Path.cwd() / path))
 
 
 def _listed(folders: Iterable[Path]) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, TaskError
 from tenbin.prompts.environment import names_used, render
-from tenbin.prompts.wording import Worded
+from tenbin.prompts.wording import Worded, place_of
 from tenbin.records import Task, Template
 
 DEFAULT_SYSTEM_PROMPT = "あなたは役立つアシスタントです。"
@@ -103,15 +103,19 @@ def open_assembly(
             "--fewshot_as_multiturn makes turns of a conversation",
             "add --apply_chat_template",
         )
-    writes_system_part = "system_prompt" in names_used(template.description)
+    fields = {"labels": list(task.labels), "system_prompt": system_prompt}
+    try:
+        writes_system_part = "system_prompt" in names_used(template.description)
+        description = render(template.description, fields)
+    except TaskError as error:
+        where = f"{place_of(task, template)}, description"
+        raise TaskError(f"{where}: {error.message}", error.hint) from error
     if chat is not None and writes_system_part:
         raise ConfigError(
             f"{task.name}: template {template.name} writes a chat format itself, "
             "which --apply_chat_template would wrap in another",
             "leave --apply_chat_template out, or choose another template",
         )
-    fields = {"labels": list(task.labels), "system_prompt": system_prompt}
-    description = render(template.description, fields)
     if chat is not None:
         parts = [system_instruction or "", description.strip()]
         return Assembly(template, "\n\n".join(filter(None, parts)), chat, multiturn)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -86,7 +86,14 @@ class Pool:
                         f"{document.origin}: no field {label!r} to stratify examples by",
                         f"fields: {', '.join(document.fields)}",
                     )
-                strata.setdefault(document.fields[label], array("Q")).append(position)
+                value = document.fields[label]
+                if not isinstance(value, Hashable) or value != value:
+                    raise DataError(
+                        f"{document.origin}: field {label!r} is no label to stratify examples by: "
+                        f"{str(value)[:80]}",
+                        "labels are texts or numbers",
+                    )
+                strata.setdefault(value, array("Q")).append(position)
             self._strata[label] = strata
         return self._strata[label]
 

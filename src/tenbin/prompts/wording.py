@@ -79,8 +79,13 @@ def whole_text(task: Task, template: Template, document: Document) -> str:
 
 
 def _located(task: Task, template: Template, document: Document, error: TaskError) -> TaskError:
-    where = f"{task.name} {task.version}, template {template.name}, {document.origin}"
-    return TaskError(f"{where}: {error.message}", error.hint)
+    return TaskError(f"{place_of(task, template)}, {document.origin}: {error.message}", error.hint)
+
+
+def place_of(task: Task, template: Template) -> str:
+    """Where a template was written: the file, the task and its version, and the template's name."""
+    file = f"{task.source}: " if task.source else ""
+    return f"{file}{task.name} {task.version}, template {template.name}"
 
 
 def _refuse_shadowed(task: Task, template: Template, document: Document) -> None:

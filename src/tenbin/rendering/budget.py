@@ -13,7 +13,7 @@ from typing import Any
 
 from jinja2.utils import Namespace
 
-STEPS = 1_000_000
+STEPS = 500_000
 """A round of a loop is one step, a call of a macro, a function or a filter several."""
 CALL = 5
 """Steps of a call."""

@@ -59,7 +59,12 @@ class _Reading:
         self._files += 1
         if self._files > MOST_FILES:
             raise TaskError(f"{seen[0]}: includes more than {MOST_FILES} files")
-        loaded = _load(path)
+        try:
+            loaded = _load(path)
+        except TaskError as error:
+            if not seen:
+                raise
+            raise TaskError(f"{seen[-1]}: include: {error.message}", error.hint) from error
         below: dict[str, Any] = {}
         for name in _included(path, loaded.pop("include", [])):
             below.update(self.mapping(self._reachable(path, name), (*seen, path)))
