@@ -350,6 +350,13 @@ def test_what_is_refused_outside_can_be_allowed(commands: Commands, folder: Path
         assert code == 0, said
 
 
+def test_a_file_of_the_catalogue_can_be_included(commands: Commands, folder: Path) -> None:
+    catalogue = ROOT / "src" / "tenbin" / "catalog" / "tasks" / "jnli.yaml"
+    (folder / "task.yaml").write_text(f"include: {catalogue}\ntask: made\n")
+    ((code, said, _),) = commands.say(folder, ["validate", "task.yaml", "--sample_data"])
+    assert code == 0, said
+
+
 def test_files_below_a_folder_of_tasks_are_within_reach(commands: Commands, folder: Path) -> None:
     below = folder / "folder"
     named = {"data_files": {"test": "../rows.jsonl"}}

@@ -11,6 +11,7 @@ from tenbin.errors import TaskError
 from tenbin.files.reach import HINT, OutsideError, Reach
 from tenbin.yaml_files import YamlError, read_yaml
 
+_CATALOG = Path(__file__).parents[1] / "catalog" / "tasks"
 MOST_FILES = 100
 """That one task file includes, directly or not."""
 
@@ -37,12 +38,13 @@ def read_mapping(path: Path, reach: Reach | None = None) -> dict[str, Any]:
 
     Args:
         path: The file, named by the user.
-        reach: Where the files that it includes may lie, besides its own folder.
+        reach: Where the files that it includes may lie, besides its own folder and the catalogue.
 
     Raises:
         TaskError: Naming the file.
     """
-    return _Reading((reach or Reach()).with_folders(path.parent)).mapping(path, ())
+    within = (reach or Reach()).with_folders(path.parent, _CATALOG)
+    return _Reading(within).mapping(path, ())
 
 
 class _Reading:
