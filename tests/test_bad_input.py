@@ -188,6 +188,14 @@ def cases() -> Iterator[tuple[str, Case]]:
         (task_file(dataset_path="/etc", dataset_kwargs=None), ROW, [IN_TASK, "/etc"]),
     )
     yield (
+        "pickle",
+        (
+            task_file(dataset_path="pandas", dataset_kwargs={"data_files": {"test": "rows.csv"}}),
+            ROW,
+            [IN_TASK, "pandas", "does not read"],
+        ),
+    )
+    yield (
         "cache_dir",
         (
             task_file(dataset_path="a/b", dataset_kwargs={"cache_dir": "/tmp/x"}),

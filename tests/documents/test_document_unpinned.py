@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tenbin.documents import DataChoice, load_documents
+from tenbin.documents import DataChoice, load_documents, places
 from tenbin.errors import DataError
 from tenbin.records import Dataset
 from tests.documents.written_rows import JNLI, write_rows
@@ -158,3 +158,9 @@ def test_missing_library_gives_an_install_hint(monkeypatch):
     with pytest.raises(DataError) as caught:
         load("owner/set")
     assert "tenbin[datasets]" in caught.value.hint
+
+
+def test_every_format_of_the_library_is_read_by_us_or_refused() -> None:
+    modules = pytest.importorskip("datasets.packaged_modules")
+    known = set(modules._PACKAGED_DATASETS_MODULES)
+    assert known <= places._BUILDERS | set(places.FORMATS)

@@ -205,3 +205,15 @@ def test_tasks_that_share_their_items_say_so(registry: Registry, tmp_path: Path)
     path.write_text(text.replace("key: idx", "keys: idx"), encoding="utf-8")
     with pytest.raises(TaskError, match=r"parallel\.keys: unknown key"):
         registry.select([str(path)])
+
+
+@pytest.mark.parametrize("odd", ["1.²", "9" * 5000, "1..x", ""])
+def test_odd_versions_have_an_order_too(tmp_path: Path, odd: str) -> None:
+    path = tmp_path / "quiz.yaml"
+    path.write_text(
+        "task: quiz\ndataset_path: json\ndataset_kwargs: {data_files: rows.jsonl}\n"
+        "test_split: train\ndoc_to_text: q\ndoc_to_target: a\n"
+        f'versions: {{"1.0": {{}}, "{odd}": {{}}}}\n',
+        encoding="utf-8",
+    )
+    assert load_registry([path]).newest("quiz").version in ("1.0", odd)

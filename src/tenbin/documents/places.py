@@ -25,6 +25,39 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _USERS_OWN = frozenset({"cache_dir", "download_config", "storage_options", "token"})
 """Options of the datasets library that say where files go and who asks for them."""
 _REMOTE = ("https://", "hf://")
+_BUILDERS = frozenset(
+    [
+        "arrow",
+        "audiofolder",
+        "cache",
+        "conll",
+        "eval",
+        "fasta",
+        "fastq",
+        "genbank",
+        "generator",
+        "harbor",
+        "hdf5",
+        "iceberg",
+        "imagefolder",
+        "lance",
+        "meshfolder",
+        "mmcif",
+        "niftifolder",
+        "pandas",
+        "pdb",
+        "pdffolder",
+        "spark",
+        "sql",
+        "tsfile",
+        "videofolder",
+        "vortex",
+        "webdataset",
+        "xml",
+    ]
+)
+"""Formats of the datasets library that tenbin does not read. They take files of this machine, and
+`pandas` reads pickles, which run code."""
 
 
 def place_of(dataset: Dataset) -> str:
@@ -138,6 +171,11 @@ def check_hub(dataset: Dataset, choice: DataChoice) -> None:
         raise DataError(
             f"{key_of(dataset, name)} is for the user to say, not for a task file",
             "leave it out; HF_HOME and HF_TOKEN say it for all data sets",
+        )
+    if dataset.name in _BUILDERS:
+        raise DataError(
+            f"{place_of(dataset)}: `{dataset.name}` is a format that tenbin does not read",
+            f"write the rows as {', '.join(FORMATS)}",
         )
     names = [name for value in _listed(dataset) for name in value]
     for name in names:
