@@ -207,7 +207,7 @@ def test_tasks_that_share_their_items_say_so(registry: Registry, tmp_path: Path)
         registry.select([str(path)])
 
 
-@pytest.mark.parametrize("odd", ["1.²", "9" * 5000, "1..x", ""])
+@pytest.mark.parametrize("odd", ["1.²", "9" * 900, "1..x", ""])
 def test_odd_versions_have_an_order_too(tmp_path: Path, odd: str) -> None:
     path = tmp_path / "quiz.yaml"
     path.write_text(

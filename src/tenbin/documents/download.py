@@ -161,7 +161,7 @@ def _fetch(
         done = start if response.status_code == 206 else 0
         length = response.headers.get("Content-Length", "")
         encoded = response.headers.get("Content-Encoding", "identity") != "identity"
-        total = done + int(length) if length.isdigit() and not encoded else None
+        total = done + int(length) if _is_number(length) and not encoded else None
         _check_size(total or done, url, part)
         etag = response.headers.get("ETag", "")
         # Only a strong tag promises equal bytes, and only such a one may stand in If-Range.
@@ -218,7 +218,7 @@ def _asked_wait(response: httpx.Response) -> float | None:
     asked = response.headers.get("Retry-After", "").strip()
     if not asked:
         return None
-    if asked.isdigit():
+    if _is_number(asked):
         return float(asked)
     from email.utils import parsedate_to_datetime
 
@@ -229,6 +229,10 @@ def _asked_wait(response: httpx.Response) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def _shown(url: str) -> str:
