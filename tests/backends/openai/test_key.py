@@ -121,7 +121,7 @@ def test_a_short_key_shreds_no_text() -> None:
 
 def test_texts_made_of_keys_take_no_time() -> None:
     """Bounded: places of a key are not gone through one by one for ever."""
-    for key in KEYS.values():
+    for key in (KEYS["percent"], KEYS["repeats"], KEYS["long"]):
         url = WAYS["URL in small letters"](key)
         for text in (key * 2_000, key[:-1] * 2_000, key[1:9] * 2_000, url * 300, "\\" * 50_000,
                      "%25" * 30_000, "&amp;" * 20_000, "&" * 50_000):  # fmt: skip
