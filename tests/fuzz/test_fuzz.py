@@ -13,7 +13,7 @@ from tests.fuzz.verdict import judge
 from tests.metrics.watchdog import watchdog
 
 SEED = 20_260_801
-INPUTS = 60
+INPUTS = 40
 
 
 @pytest.mark.parametrize("name", NAMES)

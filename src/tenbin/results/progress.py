@@ -9,6 +9,7 @@ from typing import Any
 
 from tenbin.atomic import write_atomically
 from tenbin.disks import writing
+from tenbin.json_text import parse_json
 
 PROGRESS = "progress.json"
 _REMEDY = "name another place with --output_path: all answers are kept in the journal"
@@ -22,9 +23,9 @@ def write_progress(folder: Path, progress: Mapping[str, Any]) -> None:
 
 
 def read_progress(folder: Path) -> dict[str, Any] | None:
-    """What a run has said of itself last; None where it says nothing."""
+    """What a run has said of itself last; None where it says nothing that can be read."""
     try:
-        found = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+        found = parse_json((folder / PROGRESS).read_text(encoding="utf-8"), strict=True)
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None

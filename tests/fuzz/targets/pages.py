@@ -109,5 +109,6 @@ TARGETS = (
         _make_page,
         _check_page,
         lambda: [b"r" + seed_run().result, b"s" + seed_run().samples],
+        share=0.25,
     ),
 )

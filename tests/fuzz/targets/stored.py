@@ -111,8 +111,8 @@ def _both(folder: Path) -> None:
 
 
 TARGETS = (
-    Target("result_compare", make_result, _of_result(_compare), _result_seeds),
-    Target("result_consistency", make_result, _of_result(_consistency), _result_seeds),
-    Target("result_table", make_result, _of_result(_table), _result_seeds),
-    Target("samples", make_samples, _of_samples(_both), lambda: [seed_run().samples]),
+    Target("result_compare", make_result, _of_result(_compare), _result_seeds, share=0.5),
+    Target("result_consistency", make_result, _of_result(_consistency), _result_seeds, share=0.5),
+    Target("result_table", make_result, _of_result(_table), _result_seeds, share=0.5),
+    Target("samples", make_samples, _of_samples(_both), lambda: [seed_run().samples], share=0.5),
 )
