@@ -25,6 +25,9 @@ def journal_faults(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise explained(path, error) from error
+    except UnicodeDecodeError as error:
+        # SQLite's own message repeats what stands in the file, and that is no text.
+        raise damaged(path, "its tables cannot be read") from error
 
 
 def explained(path: Path, error: Exception) -> JournalError:

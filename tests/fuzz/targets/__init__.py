@@ -24,6 +24,8 @@ _MODULES = {
     "progress": "pages",
     "report": "pages",
     "alignment": "alignments",
+    "journal": "journals",
+    "server_answer": "servers",
 }
 NAMES = tuple(_MODULES)
 _ALL = {**_MODULES, "planted": "planted"}
