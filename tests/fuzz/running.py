@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.target import Target, input_at
 from tests.fuzz.targets import find_targets
 from tests.fuzz.worker import STATE, Work
 
@@ -98,33 +97,27 @@ def _watch(names: tuple[str, ...], plan: Plan, outcome: Outcome) -> None:
     left, first = names, 0
     spent = 0.0
     while left:
-        with tempfile.NamedTemporaryFile(prefix="tenbin-fuzz-state-") as state:
-            state.write(STATE.pack(0, _NOT_BEGUN, time.time()))
-            state.flush()
+        with tempfile.TemporaryDirectory(prefix="tenbin-fuzz-", dir=_fast_folder()) as folder:
+            state = Path(folder) / "state"
+            state.write_bytes(STATE.pack(0, _NOT_BEGUN, time.time()))
             seconds = None if plan.seconds is None else plan.seconds - spent
-            work = Work(left, plan.seed, first, plan.inputs, seconds, state.name)
+            work = Work(left, plan.seed, first, plan.inputs, seconds, folder)
             ended, told = _attend(work, plan, outcome)
             if ended == 0:
                 return
-            number, index, _ = STATE.unpack(Path(state.name).read_bytes()[: STATE.size])
-        if index == _NOT_BEGUN:
-            raise RuntimeError(f"the worker does not begin:\n{told}")
+            number, index, _ = STATE.unpack(state.read_bytes())
+            if index == _NOT_BEGUN:
+                raise RuntimeError(f"the worker does not begin:\n{told}")
+            data = (Path(folder) / "input").read_bytes()
         (target,) = find_targets((left[number],))
-        _add_lost(outcome, target, plan.seed, index, ended, told)
+        outcome.tallies[target.name].found += 1
+        what = "hangs" if ended == _HUNG else f"ends the process ({ended})"
+        outcome.add(Finding(target.name, index, what, told[-3_000:], data))
         # Targets before this one are done; this one goes on behind what it was lost on.
         spent = spent + outcome.tallies[target.name].seconds if number == 0 else 0.0
         left, first = left[number:], index + 1
         if plan.inputs is not None and first >= plan.inputs * target.share:
             left, first, spent = left[1:], 0, 0.0
-
-
-def _add_lost(
-    outcome: Outcome, target: Target, seed: int, index: int, ended: int, told: str
-) -> None:
-    outcome.tallies[target.name].found += 1
-    what = "hangs" if ended == _HUNG else f"ends the process ({ended})"
-    data = input_at(target, seed, index)
-    outcome.add(Finding(target.name, index, what, told[-3_000:], data))
 
 
 def _attend(work: Work, plan: Plan, outcome: Outcome) -> tuple[int, str]:
@@ -152,7 +145,7 @@ def _attend(work: Work, plan: Plan, outcome: Outcome) -> tuple[int, str]:
     hung = False
     while process.poll() is None:
         time.sleep(_LOOK)
-        began = STATE.unpack(Path(work.state).read_bytes()[: STATE.size])[2]
+        began = STATE.unpack((Path(work.folder) / "state").read_bytes())[2]
         if time.time() - began > plan.hang:
             hung = True
             process.kill()
@@ -160,6 +153,11 @@ def _attend(work: Work, plan: Plan, outcome: Outcome) -> tuple[int, str]:
     for reader in readers:
         reader.join()
     return (_HUNG if hung else process.returncode), "".join(told)
+
+
+def _fast_folder() -> str | None:
+    """Where files are in memory, if there is such a place."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def _python_path() -> str:

@@ -11,7 +11,6 @@ import os
 import resource
 import struct
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -42,8 +41,9 @@ class Work:
     """Inputs of each target, by the target's share; None: as many as there is time for."""
     seconds: float | None
     """For each target, by its share."""
-    state: str
-    """The file that says where the worker is."""
+    folder: str
+    """Of the worker's own: in it the files `state`, which says where it is, and `input`, which holds
+    the input that it is at."""
 
 
 def main() -> None:
@@ -52,14 +52,15 @@ def main() -> None:
 
     work = Work(**json.loads(sys.stdin.readline()))
     _limit_memory()
-    with tempfile.TemporaryDirectory(dir=_fast_folder(), prefix="tenbin-fuzz-") as folder:
-        place = Path(folder)
-        with Path(work.state).open("r+b") as file, mmap.mmap(file.fileno(), STATE.size) as state:
-            for number, target in enumerate(find_targets(work.targets)):
-                first = work.first if number == 0 else 0
-                note = _noting(state, number)
-                for line in _try_inputs(target, work, first, place, note):
-                    print(json.dumps(line), flush=True)
+    place = Path(work.folder) / "files"
+    place.mkdir()
+    state_file = Path(work.folder) / "state"
+    with state_file.open("r+b") as file, mmap.mmap(file.fileno(), STATE.size) as state:
+        for number, target in enumerate(find_targets(work.targets)):
+            first = work.first if number == 0 else 0
+            note = _noting(state, number)
+            for line in _try_inputs(target, work, first, place, note):
+                print(json.dumps(line), flush=True)
 
 
 def _noting(state: mmap.mmap, number: int) -> Callable[[int], None]:
@@ -75,10 +76,6 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (own + _ROOM, own + _ROOM))
 
 
-def _fast_folder() -> str | None:
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
 def _try_inputs(
     target: Target, work: Work, first: int, folder: Path, note: Callable[[int], None]
 ) -> Iterator[Mapping[str, Any]]:
@@ -87,10 +84,11 @@ def _try_inputs(
     last = int(work.inputs * target.share) if work.inputs is not None else None
     seen: dict[str, int] = {}
     counts = {"accepted": 0, "refused": 0, "finding": 0}
-    index, began = first, time.monotonic()
+    index, began, given = first, time.monotonic(), Path(work.folder) / "input"
     while last is None or index < last:
         note(index)
         data = input_at(target, work.seed, index)
+        given.write_bytes(data)
         verdict = judge(target, data, folder)
         counts[verdict.kind] += 1
         if verdict.kind == "finding":
