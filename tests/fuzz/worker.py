@@ -42,7 +42,7 @@ class Work:
     seconds: float | None
     """For each target, by its share."""
     folder: str
-    """Of the worker's own: in it the files `state`, which says where it is, and `input`, which holds
+    """The worker's own: with the files `state`, which says where it is, and `input`, which holds
     the input that it is at."""
 
 

@@ -8,6 +8,9 @@ from importlib import import_module
 from tests.fuzz.target import Target
 
 _MODULES = {
+    "task_file": "templates",
+    "template": "templates",
+    "filters": "templates",
     "run_file": "configs",
     "model_args": "configs",
     "rows_jsonl": "rows",
