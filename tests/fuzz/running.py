@@ -21,6 +21,11 @@ from tests.fuzz.worker import STATE, Work
 ROOT = Path(__file__).parents[2]
 _LOOK = 0.2
 _HUNG = 1_000
+_ALONE = {
+    "PYTHONFAULTHANDLER": "1",
+    **dict.fromkeys(("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TENBIN_OFFLINE"), "1"),
+}
+"""A worker reaches no network."""
 _NOT_BEGUN = -1
 
 
@@ -126,7 +131,7 @@ def _attend(work: Work, plan: Plan, outcome: Outcome) -> tuple[int, str]:
     Returns:
         The exit status, or _HUNG; and what it wrote besides.
     """
-    environment = {**os.environ, "PYTHONPATH": _python_path(), "PYTHONFAULTHANDLER": "1"}
+    environment = {**os.environ, **_ALONE, "PYTHONPATH": _python_path()}
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.fuzz.worker"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

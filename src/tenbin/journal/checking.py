@@ -60,7 +60,8 @@ def check_journal(
         with journal_faults(path), reading(path, is_held) as connection:
             version = check_schema(connection, path)
             if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                return Checked(path)
+                # Empty, or so damaged that it seems to be.
+                return Checked(path, fault=_structure_fault(path, connection))
             return _checked(path, connection, version == VERSION, progress)
     except JournalError as error:
         return Checked(path, fault=error.message)
@@ -69,8 +70,7 @@ def check_journal(
 def _checked(
     path: Path, connection: sqlite3.Connection, has_digests: bool, progress: Progress
 ) -> Checked:
-    said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode(errors="replace")
-    fault = "" if said == "ok" else damaged(path, said).message
+    fault = _structure_fault(path, connection)
     good, reasons = 0, Counter[str]()
     try:
         total = connection.execute("SELECT count(*) FROM answers").fetchone()[0]
@@ -89,6 +89,12 @@ def _checked(
         fault, lost = fault or damaged(path, str(error)).message, 0
     named = tuple(f"{count:,}: {reason}" for reason, count in reasons.most_common(3))
     return Checked(path, good, reasons.total(), named, lost, has_digests, fault)
+
+
+def _structure_fault(path: Path, connection: sqlite3.Connection) -> str:
+    """What SQLite finds wrong with the structure of the file; empty: nothing."""
+    said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode(errors="replace")
+    return "" if said == "ok" else damaged(path, said).message
 
 
 def check_row(row: tuple[Any, ...], has_digest: bool = True) -> None:

@@ -56,6 +56,7 @@ _ENVIRONMENT.filters["regex_replace"] = limited_filter(
 @lru_cache(maxsize=4096)
 def _compile(source: str) -> Compiled | None:
     """The compiled template, or None for text that holds no markup at all."""
+    _check_characters(source)
     if "{{" not in source and "{%" not in source and "{#" not in source:
         return None
     try:
@@ -108,7 +109,10 @@ def render(source: str, fields: Mapping[str, Any]) -> str:
         raise TaskError(
             f"the template gives half of a surrogate pair, which is no character: {shown(source)}"
         ) from error
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+    except TaskError:
+        raise
+    except Exception as error:
+        # Besides Jinja's own, whatever its functions and methods of Python raise.
         raise TaskError(f"the template could not be rendered: {error}: {shown(source)}") from error
 
 
@@ -119,7 +123,11 @@ def names_used(source: str) -> frozenset[str]:
     Raises:
         TaskError: It is no valid template.
     """
-    return frozenset(meta.find_undeclared_variables(_parsed(source)))
+    tree = _parsed(source)
+    try:
+        return frozenset(meta.find_undeclared_variables(tree))
+    except _NOT_COMPILED as error:
+        raise _invalid(source, error) from error
 
 
 @lru_cache(maxsize=4096)
@@ -143,6 +151,13 @@ def _parsed(source: str) -> nodes.Template:
         return _ENVIRONMENT.parse(source)
     except _NOT_COMPILED as error:
         raise _invalid(source, error) from error
+
+
+def _check_characters(source: str) -> None:
+    try:
+        source.encode()
+    except UnicodeEncodeError as error:
+        raise TaskError(f"half of a surrogate pair is no character: {shown(source)}") from error
 
 
 def _invalid(source: str, error: Exception) -> TaskError:

@@ -29,6 +29,8 @@ from tenbin.rendering.operations import (
 )
 
 LONGEST_SOURCE = 1_000_000
+NUMBER_TESTS = ("odd", "even", "divisibleby")
+"""Tests by Python's `%`, which formats where it is given a text: `'%999999999d' is odd`."""
 _BODIES = (nodes.For, nodes.Macro, nodes.CallBlock)
 
 
@@ -60,6 +62,8 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
         self.concat = _concatenated  # type: ignore[assignment,method-assign,unused-ignore]
         for name, function in list(self.filters.items()):
             self.filters[name] = limited_filter(name, function)
+        for name in NUMBER_TESTS:
+            self.tests[name] = _number_test(name, self.tests[name])
         self.globals["lipsum"] = refuse_random
 
     def _generate(self, source: nodes.Template, *args: Any, **named: Any) -> str:
@@ -121,6 +125,16 @@ def render_limited(template: Template, fields: Mapping[str, Any]) -> str:
         raise TooMuchWork(f"it makes a value that is too large: {error}") from None
     finally:
         ACTIVE.reset(token)
+
+
+def _number_test(name: str, function: Any) -> Callable[..., bool]:
+    @wraps(function)
+    def limited(value: Any, *args: Any, **named: Any) -> bool:
+        if isinstance(value, str | bytes):
+            raise TypeError(f"the test {name!r} is for numbers, not for a text")
+        return bool(function(value, *args, **named))
+
+    return limited
 
 
 def limited_filter(

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, Template, TemplateError
+from jinja2 import Environment, Template
 from jinja2.filters import FILTERS
+from jinja2.tests import TESTS
 
 from tenbin.errors import BackendError
 from tenbin.rendering import LimitedEnvironment, TooMuchWork, render_limited
@@ -46,7 +47,10 @@ def apply_template(
             f"the model's chat template does too much for one conversation: {error}",
             "leave --apply_chat_template out, or mend the template in the tokenizer's files",
         ) from error
-    except (TemplateError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+    except BackendError:
+        raise
+    except Exception as error:
+        # Besides Jinja's own, whatever its functions and methods of Python raise.
         raise BackendError(
             f"the chat template refuses this conversation: {error}",
             "check the order of the turns; many templates want user and assistant in turn",
@@ -104,7 +108,9 @@ def _environment() -> LimitedEnvironment:
     for name, function in reference.filters.items():
         if function is not FILTERS.get(name):
             limited.filters[name] = limited_filter(name, function)
-    limited.tests.update(reference.tests)
+    for name, test in reference.tests.items():
+        if test is not TESTS.get(name):
+            limited.tests[name] = test
     limited.globals.update(
         {name: one for name, one in reference.globals.items() if name not in _OWN_GLOBALS}
     )
