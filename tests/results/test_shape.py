@@ -51,6 +51,8 @@ def _damage(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
         (lambda d: d.pop("fingerprint"), "fingerprint"),
         (lambda d: d.update(model="m"), "model"),
         (lambda d: d["data"].pop("made"), "data: lacks made"),
+        (lambda d: d.update(partial=True), "n-samples.made: lacks asked"),
+        (lambda d: d.update(partial="yes"), "partial"),
     ],
 )
 def test_a_damaged_result_is_refused_by_key(

@@ -102,6 +102,7 @@ class _Prompts(_Part):
 class _Counts(_Part):
     original: Count
     effective: Count
+    asked: Count = 0
 
 
 class _Lengths(_Part):
@@ -149,6 +150,8 @@ class _Result(_Part):
     total_evaluation_time_seconds: Number | None = None
     answers_from_journal: Count | None = None
     tenbin_version: str | None = None
+    run_id: str | None = None
+    partial: bool = False
 
 
 def shape_fault(document: Mapping[str, Any]) -> str | None:
@@ -167,6 +170,9 @@ def _loose_ends(document: Mapping[str, Any]) -> Iterator[str]:
     for name in ("results", "details", "n-samples", "data", "prompts"):
         yield from (f"{name}: lacks {id}" for id in document["configs"] if id not in document[name])
     yield from _unscored("results", document["results"], document["details"])
+    if document.get("partial"):
+        counts = document["n-samples"].items()
+        yield from (f"n-samples.{id}: lacks asked" for id, one in counts if "asked" not in one)
     for name in ("group_subtasks", "group_details"):
         yield from (f"{name}: lacks {id}" for id in document["groups"] if id not in document[name])
     yield from _unscored("groups", document["groups"], document["group_details"])

@@ -18,6 +18,7 @@ from tenbin.report.comparison import print_comparison
 from tenbin.report.consistency import print_consistency
 from tenbin.report.terminal import print_results
 from tenbin.results.columns import samples_schema
+from tenbin.results.comparability import KINDS
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
 from tests.fuzz.target import Target
 from tests.fuzz.targets.seed_run import put_run, seed_run
@@ -49,7 +50,7 @@ def _seldom(folder: Path) -> bool:
 
 
 def _compare(folder: Path) -> None:
-    allow = ("data", "prompts", "shots", "seed", "decoding", "profile")
+    allow = KINDS
     metrics = ["all"] if _seldom(folder) else []
     document = compare(seed_run().run, folder, metrics=metrics, allow=allow).document
     _strict(document)
