@@ -225,5 +225,5 @@ def test_the_command_line_shows_both_lengths(
     assert config["thinking"] == ["<think>", "</think>"]
     # The run file beside it runs the same again.
     again = ["run", "--config", str(tmp_path / "result.run" / "run.yaml")]
-    assert main([*again, "--thinking_budget", "1", "--output_path", str(path)]) == 0
+    assert main([*again, "--thinking_budget", "1", "--output_path", str(path), "--overwrite"]) == 0
     assert "3 of 3 thoughts cut at 1 tokens" in capsys.readouterr().out

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from packaging.version import Version
 
 from tenbin.backends.hf.cached import CachedContexts
 from tenbin.backends.hf.encoding import Row
@@ -161,6 +162,9 @@ def test_a_family_on_its_rung(family: str) -> None:
     model = make(family)
     choice = choose_core(Forward(model), "auto", "auto", 256, 128)
     rung = FAMILIES[family][1]
+    if family == "gemma2" and Version(transformers.__version__) < Version("5.21"):
+        # Its attention changes with the form of the mask there; the probe sees it and steps aside.
+        rung = CACHE
     assert choice.core.mode == rung, choice.reasons
     assert [reason.split(":")[0] for reason in choice.reasons] == [TREE, MASK][
         : [TREE, MASK, CACHE].index(rung)

@@ -77,7 +77,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         date=everything,
         warnings=CORPUS,
         failures={ids[0]: dict.fromkeys(CORPUS, 1)},
-        config={"tasks": CORPUS, "model": everything, "model_args": twins},
+        config={"tasks": CORPUS, "model": everything, "model_args": twins, "seed": 1},
         libraries=twins,
         data={id: {} for id in ids}
         | {ids[0]: {text: [{**file, "rows": 1, "verified": False}] for text in CORPUS}},
