@@ -9,7 +9,7 @@ import pytest
 
 from tenbin.errors import TaskError
 from tenbin.tasks.reading import read_mapping
-from tenbin.yaml_files import YamlError, read_yaml
+from tenbin.yaml_files import YamlError, read_yaml, write_yaml
 from tests.metrics.watchdog import watchdog
 
 BOMB = (
@@ -73,3 +73,10 @@ def test_an_include_that_names_no_file_is_refused(tmp_path: Path, included: str)
     path.write_text(f"task: x\ninclude: {included}\n")
     with pytest.raises(TaskError, match="names a file"):
         read_mapping(path)
+
+
+@pytest.mark.parametrize("text", ["a\x85b", "a\u2028b", "\u2029", "\ufeffx", "one\rtwo", "天\n秤"])
+def test_what_is_written_is_read_back(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(write_yaml({"system_prompt": text, text: [text]}), encoding="utf-8")
+    assert read_yaml(path) == {"system_prompt": text, text: [text]}

@@ -1,4 +1,4 @@
-"""YAML files of users and strangers: read within bounds, or refused in one sentence.
+"""YAML files: those of strangers are read within bounds, or refused in one sentence.
 
 The fast parser recurses in C and ends the process where a file is nested deeply enough, and a
 file of a few lines can stand for billions of values by its aliases. So a file is looked at as a
@@ -29,6 +29,7 @@ _INDICATORS = "[{-?:"
 """Every list and every mapping has one of these."""
 _SURELY_SHALLOW = 5000
 """Levels that the fast parser survives; it fails somewhere above 20,000."""
+_LINE_ENDS = frozenset("\r\x85\u2028\u2029\ufeff")
 
 
 class YamlError(Exception):
@@ -64,6 +65,18 @@ def read_yaml(path: Path, loader: Any = _Loader) -> Any:
         # A number of thousands of digits, a key that is a list, a value that is not what its tag
         # says: the library raises there what Python raises.
         raise YamlError(f"holds a value that cannot be read: {error}") from error
+
+
+def write_yaml(value: Any) -> str:
+    """A value as YAML that is read back as the same value.
+
+    The library writes some characters as they are that it takes for the ends of lines when it
+    reads them; a text with one of these is written in escapes.
+    """
+    text = str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False))
+    if _LINE_ENDS.isdisjoint(text):
+        return text
+    return str(yaml.safe_dump(value, allow_unicode=False, sort_keys=False))
 
 
 def _load(text: str, loader: Any, name: str) -> Any:

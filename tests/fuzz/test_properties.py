@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,10 +34,10 @@ from tenbin.results.folder import RunFolder, read_run, write_run
 from tenbin.results.progress import read_progress, write_progress
 from tenbin.results.samples import read_samples, write_samples
 from tenbin.statistics.alignment import natural_order
-from tenbin.yaml_files import read_yaml
+from tenbin.yaml_files import read_yaml, write_yaml
 from tests.report.made_run import choice_row, config, result
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60, deadline=None, derandomize=True)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,9}", fullmatch=True)
@@ -119,7 +118,7 @@ def test_a_stored_run_file_is_the_same_run(given_: dict[str, Any]) -> None:
     wanted = build_config(given_)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.yaml"
-        path.write_text(yaml.safe_dump(run_file(wanted), allow_unicode=True), encoding="utf-8")
+        path.write_text(write_yaml(run_file(wanted)), encoding="utf-8")
         assert build_config(read_run_file(path)) == replace(wanted, output_path=None)
 
 
@@ -130,7 +129,7 @@ def test_json_and_yaml_and_progress(tree: dict[str, Any]) -> None:
     assert parse_json(written, strict=True) == tree
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.yaml"
-        path.write_text(yaml.safe_dump(tree, allow_unicode=True), encoding="utf-8")
+        path.write_text(write_yaml(tree), encoding="utf-8")
         assert read_yaml(path) == tree
         write_progress(Path(folder), tree)
         assert read_progress(Path(folder)) == tree
@@ -154,7 +153,7 @@ def test_an_answer_in_the_journal(answer: Response) -> None:
     assert decode(*encode(answer)) == answer
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.dictionaries(st.from_regex(r"[0-9a-f]{32}", fullmatch=True), answers, max_size=8))
 def test_a_journal_gives_back_what_it_was_given(given_: dict[str, Response]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +166,7 @@ def test_a_journal_gives_back_what_it_was_given(given_: dict[str, Response]) -> 
         journal.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(texts, texts, st.none() | shares), min_size=1, max_size=4), values)
 def test_a_stored_run(documents: list[tuple[str, str, float | None]], noted: Any) -> None:
     rows = [

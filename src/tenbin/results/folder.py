@@ -129,7 +129,7 @@ def write_run(
     Returns:
         The document as it was written: with what identifies the samples.
     """
-    import yaml
+    from tenbin.yaml_files import write_yaml
 
     path = folder.path
     facts = {FACT_SCHEMA: str(document.get("schema_version"))}
@@ -147,9 +147,7 @@ def write_run(
         text = json.dumps(complete, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         for file in results_written:
             file.write_text(text, encoding="utf-8")
-        settings.write_text(
-            yaml.safe_dump(dict(run_file), allow_unicode=True, sort_keys=False), encoding="utf-8"
-        )
+        settings.write_text(write_yaml(dict(run_file)), encoding="utf-8")
     return complete
 
 

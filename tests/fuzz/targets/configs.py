@@ -9,8 +9,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.registry import check_arguments
 from tenbin.config import (
@@ -24,6 +22,7 @@ from tenbin.config import (
 from tenbin.errors import TenbinError
 from tenbin.recording import run_file
 from tenbin.roster.entries import read_entries
+from tenbin.yaml_files import write_yaml
 from tests.fuzz.mutation import damage_bytes, damage_text, damage_tree, write_json
 from tests.fuzz.target import PropertyError, Target
 
@@ -100,7 +99,7 @@ def _check_config(config: RunConfig, folder: Path) -> None:
     """What is accepted can be written down at the end of a run, and runs the same again."""
     json.dumps(config.as_dict(), ensure_ascii=False, allow_nan=False).encode()
     again = folder / "again.yaml"
-    again.write_text(yaml.safe_dump(run_file(config), allow_unicode=True), encoding="utf-8")
+    again.write_text(write_yaml(run_file(config)), encoding="utf-8")
     try:
         known = build_config(read_run_file(again))
     except TenbinError as error:
