@@ -46,3 +46,18 @@ def test_both_readmes_know_the_same_flags_extras_and_tests() -> None:
         assert set(re.findall(pattern, english)) == set(re.findall(pattern, japanese))
     headings = [len(re.findall(r"^#+ ", text, flags=re.MULTILINE)) for text in (english, japanese)]
     assert headings[0] == headings[1]
+
+
+def named_tests() -> list[str]:
+    """Tests that the pages on security and reliability rest on."""
+    pages = [ROOT / "SECURITY.md", ROOT / "docs" / "reliability.md"]
+    found = {name for page in pages for name in re.findall(r"`(tests/[^`]+)`", written(page))}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", named_tests())
+def test_tests_that_promises_rest_on_are_there(name: str) -> None:
+    path, _, function = name.partition("::")
+    assert (ROOT / path).exists()
+    if function:
+        assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8")
