@@ -14,6 +14,7 @@ from tests.backends.tiny import CONFIGS, make_model
 from tenbin.backends.hf import forward as forward_module
 from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.rope import LengthClasses
+from tenbin.errors import BackendError
 from tenbin.records import Failure, Generate, Roll, Rolled, Score, Scores, Text
 
 PROMPTS = ["a", "The quick brown fox jumps over the lazy dog. " * 2, "日本の首都は", "a b c d"]
@@ -139,15 +140,41 @@ def test_memory_that_comes_and_goes(
             assert answer.logprobs == pytest.approx(wanted.logprobs, abs=1e-4)
 
 
-def test_other_errors_are_not_taken_for_full_memory(
-    llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stage", ["scoring", "generation"])
+@pytest.mark.parametrize(
+    "fault", [RuntimeError("device-side assert triggered"), KeyError("rope"), AssertionError()]
+)
+def test_what_a_model_raises_is_one_error_and_not_taken_for_full_memory(
+    tokenizer: Any, stage: str, fault: Exception
 ) -> None:
-    def broken(self: Any, rows: Any, targets: Any) -> Any:
-        raise RuntimeError("device-side assert triggered")
+    """What was answered before the text that it fails on has been given."""
+    model = make_model("llama", len(tokenizer))
+    honest = model.forward
 
-    monkeypatch.setattr(forward_module.Forward, "_values", broken)
-    with pytest.raises(RuntimeError, match="device-side"):
-        list(HfBackend.from_model(*llama).run([Score("k", "a", (" b",))]))
+    def moody(*arguments: Any, **options: Any) -> Any:
+        if options["input_ids"].shape[-1] > 30:
+            raise fault
+        return honest(*arguments, **options)
+
+    backend = HfBackend.from_model(model, tokenizer, batch_size=1, engine="plain")
+    texts = ["a", "b c", "a b c " * 20]
+    asked: list[Any] = (
+        [Score(text, text, (" b",)) for text in texts]
+        if stage == "scoring"
+        else [Generate(text, text, (), 2) for text in texts]
+    )
+    list(backend.run(asked[:1]))
+    model.forward = moody
+    answered = []
+    with pytest.raises(BackendError) as raised:
+        answered += [key for key, _ in backend.run(asked[:2])]
+        list(backend.run(asked))
+    assert sorted(answered) == ["a", "b c"]
+    said = raised.value.message
+    assert f"the model failed during {stage}: {type(fault).__name__}" in said
+    assert said.startswith("LlamaForCausalLM: ") and "\n" not in said
+    assert raised.value.__cause__ is fault
+    assert "memory" not in said and "TENBIN_DEBUG" in raised.value.hint
 
 
 def test_rolling_counts_bos_where_the_tokenizer_adds_it(tokenizer: Any, bos_tokenizer: Any) -> None:

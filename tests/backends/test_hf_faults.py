@@ -19,6 +19,7 @@ from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.hf.forward import Forward
 from tenbin.backends.hf.reading import Reader
 from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.cli import main
 from tenbin.errors import BackendError
 from tenbin.records import Failure, Generate, Response, Roll, Rolled, Score, Scores, Text
 
@@ -357,3 +358,26 @@ def test_memory_that_does_not_suffice_for_one_text(
     assert {key: answer for key, answer in found.items() if key != "3"} == {
         key: answer for key, answer in wanted.items() if key != "3"
     }
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_a_model_that_raises_ends_a_run_in_one_sentence(
+    llama_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    debug: str,
+) -> None:
+    def broken(*arguments: Any, **options: Any) -> Any:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "forward", broken)
+    monkeypatch.setattr(transformers.LlamaModel, "forward", broken)
+    monkeypatch.setenv("TENBIN_DEBUG", debug)
+    command = ["run", "--model_args", f"pretrained={llama_folder}", "--tasks", "jnli"]
+    command += ["--device", "cpu", "--sample_data", "--limit", "2", "--cache_dir", str(tmp_path)]
+    assert main(command) == 1
+    said = capsys.readouterr().err
+    failed = "the model failed during scoring: RuntimeError: mat1 and mat2 shapes cannot be mul"
+    assert f"tenbin: {llama_folder}: {failed}" in said
+    assert ("Traceback" in said) == bool(debug)

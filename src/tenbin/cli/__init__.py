@@ -6,12 +6,14 @@ Only argparse is imported here; each command imports what it needs when it runs.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from tenbin.cli.arguments import build_parser, explain_unknown, normalise_flags
 from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
-from tenbin.errors import NothingScored, TenbinError
+from tenbin.errors import ModelLost, NothingScored, TenbinError
 from tenbin.report.escaping import visible
 from tenbin.stopping import stop_message, stopped_by, stopping_on_signals, what_was_saved
 
@@ -30,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with stopping_on_signals(lambda: _kept(options)):
             return _dispatch(options.command, options)
     except TenbinError as error:
+        _print_chain(error)
         print(f"tenbin: {visible(str(error))}", file=sys.stderr)
         return NOTHING_SCORED if isinstance(error, NothingScored) else ERROR
     except KeyboardInterrupt as error:
@@ -50,6 +53,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"tenbin: {visible(str(explained))}", file=sys.stderr)
         return ERROR
+
+
+def _print_chain(error: TenbinError) -> None:
+    """Where in its own code a model failed, for those who ask for it.
+
+    Of no other error: what a server's client raised may hold a key.
+    """
+    if isinstance(error, ModelLost) and os.environ.get("TENBIN_DEBUG") not in (None, "", "0"):
+        print(visible("".join(traceback.format_exception(error))), file=sys.stderr)
 
 
 def _kept(options: argparse.Namespace) -> str:

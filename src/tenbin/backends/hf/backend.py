@@ -17,6 +17,7 @@ from tenbin.backends.hf.checkpoint import Checkpoint, open_checkpoint
 from tenbin.backends.hf.compiling import When
 from tenbin.backends.hf.desk import ScoringCore
 from tenbin.backends.hf.encoding import EncodedPrompt, encode_prompts
+from tenbin.backends.hf.failing import explaining
 from tenbin.backends.hf.fingerprint import (
     ENGINE_VERSION,
     fingerprint_of,
@@ -29,7 +30,6 @@ from tenbin.backends.hf.jobs import job_of
 from tenbin.backends.hf.ladder import Choice, Finding, choose_core
 from tenbin.backends.hf.memory import (
     input_device,
-    is_out_of_memory,
     keep_freed_memory,
     pack_budget,
     release_memory,
@@ -39,7 +39,7 @@ from tenbin.backends.hf.packed import PackedTree
 from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_generator
 from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.hf.tensor_digest import model_digest
-from tenbin.backends.hf.tokenizer import HfTokenizer, first_words, window_of
+from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
 from tenbin.backends.hf.verdicts import Verdicts
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
@@ -202,18 +202,8 @@ class HfBackend:
         if self._memory_share is not None and self._core is not None:
             # Whatever became too much for earlier requests: these are batched as any worker would.
             self._core.budget = self._budget
-        try:
-            for at in range(0, len(requests), _PORTION):
-                yield from self._run_portion(requests[at : at + _PORTION], known)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            # Where a smaller batch could do, it was tried; this came while something was prepared.
-            raise BackendError(
-                f"memory ran out ({first_words(error)}); answers so far are kept",
-                "give dtype=bfloat16, load_in_4bit=True, device_map=auto, a smaller --batch_size or"
-                " a machine with more memory; the same command goes on",
-            ) from error
+        for at in range(0, len(requests), _PORTION):
+            yield from self._run_portion(requests[at : at + _PORTION], known)
 
     def close(self) -> None:
         """Free what the model holds."""
@@ -233,19 +223,28 @@ class HfBackend:
         texts = [request for request in requests if isinstance(request, Generate)]
         weighed: list[Request] = [*scores, *rolls]
         if any(request.key not in known for request in weighed):
-            core, single = self._scoring_core(), self._single
-            size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)
-            for at in range(0, len(scores), size):
-                part = scores[at : at + size]
-                if any(request.key not in known for request in part):
-                    yield from answer_scores(
-                        core, self._tokenizer, self._encoding, part, single, known
-                    )
-            yield from answer_rolls(core, self._tokenizer, rolls, single, known)
+            with explaining(self._name, "scoring"):
+                yield from self._weigh(scores, rolls, known)
         # A text is made of whole tokens: unlike a sum of logarithms, it rests on no batch's bits
         # unless two tokens are as likely as each other to the last digits.
         if texts := [request for request in texts if request.key not in known]:
-            yield from self._write(texts)
+            with explaining(self._name, "generation"):
+                yield from self._write(texts)
+
+    @property
+    def _name(self) -> str:
+        return str(self._facts.get("model") or "model")
+
+    def _weigh(
+        self, scores: Sequence[Score], rolls: Sequence[Roll], known: Collection[str]
+    ) -> Iterator[tuple[str, Response]]:
+        core, single = self._scoring_core(), self._single
+        size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)
+        for at in range(0, len(scores), size):
+            part = scores[at : at + size]
+            if any(request.key not in known for request in part):
+                yield from answer_scores(core, self._tokenizer, self._encoding, part, single, known)
+        yield from answer_rolls(core, self._tokenizer, rolls, single, known)
 
     def _write(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:
         asked: list[tuple[str, Job]] = []
