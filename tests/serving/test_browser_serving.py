@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tenbin.cli.report import write_report
 from tenbin.results.progress import clear_progress, write_progress
+from tenbin.serving.listing import list_runs
 from tenbin.serving.server import Server
 from tests.browser import OpenPage
 from tests.report.made_run import choice_run
@@ -86,3 +88,57 @@ def test_a_damaged_run_is_named_beside_the_others(
     assert "schema version 99" in shown
     page.get_by_role("link", name="first").click()
     page.wait_for_selector("table.scores")
+
+
+def stopped_run(folder: Path) -> Path:
+    """Twelve of forty documents, as a run that was stopped leaves them."""
+    return choice_run(
+        folder, 12, partial=True, warnings=["partial: the run was stopped"],
+        **{"n-samples": {"made": {"original": 40, "effective": 12, "asked": 40}}},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_stopped_run_is_listed_and_opened_as_partial(
+    served: tuple[Server, Path], open_page: OpenPage, progress: bool
+) -> None:
+    """With its progress file and without it, as when only results were copied."""
+    server, root = served
+    folder = stopped_run(root / "third")
+    now = datetime.now(timezone.utc).isoformat()
+    if progress:
+        told = {"state": "stopped", "model": "m", "started": now, "updated": now}
+        write_progress(folder, {**told, "requests": 40, "answered": 12, "cells": []})
+    page = open_page(server.address)
+    page.wait_for_selector(".going-run" if progress else "table.scores")
+    if progress:
+        assert "stopped before its end" in page.locator(".going-run").inner_text()
+        page.get_by_role("link", name="Open the result that is there").click()
+    else:
+        (marked,) = [row for row in page.locator("tr").all_inner_texts() if "partial" in row]
+        assert "third" in marked and "partial: stopped after 12 of 40 documents" in marked
+        page.get_by_role("link", name="third").click()
+    page.wait_for_selector(".run-head")
+    (banner,) = page.get_by_role("alert").all_inner_texts()
+    assert "Partial: the run was stopped. Scores rest on 12 of 40 documents" in banner
+
+
+def test_the_report_of_a_stopped_run_says_so(tmp_path: Path, open_page: OpenPage) -> None:
+    path = tmp_path / "report.html"
+    write_report([stopped_run(tmp_path / "one"), choice_run(tmp_path / "two", 30)], path)
+    page = open_page(path)
+    (banner,) = page.get_by_role("alert").all_inner_texts()
+    assert "Scores rest on 12 of 40 documents" in banner
+    assert "Partial" in page.locator(".run-head").first.inner_text()
+
+
+def test_a_mark_that_is_no_truth_value_is_damage(served: tuple[Server, Path]) -> None:
+    _, root = served
+    choice_run(root / "third", 5)
+    path = root / "third" / "result.json"
+    path.write_text(
+        path.read_text().replace('"schema_version": 1', '"schema_version": 1, "partial": "x"')
+    )
+    assert {row["name"]: row["state"] for row in list_runs(root)} == {
+        "first": "finished", "second": "finished", "third": "damaged"
+    }  # fmt: skip

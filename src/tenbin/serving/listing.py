@@ -1,4 +1,4 @@
-"""A folder → the runs in it, finished, going on and damaged.
+"""A folder → the runs in it: finished, stopped, going on and damaged.
 
 Reads result.json and progress.json only, and believes neither: what cannot be shown is listed as
 damaged, with the reason, and no run keeps another from being listed.
@@ -85,7 +85,8 @@ def list_runs(root: Path) -> list[dict[str, Any]]:
 def _row(found: Found) -> dict[str, Any]:
     try:
         if os.path.lexists(found.path / PROGRESS):
-            return _going(found.name, read_json(found.path / PROGRESS, _MOST_PROGRESS))
+            going = _going(found.name, read_json(found.path / PROGRESS, _MOST_PROGRESS))
+            return {**going, "has_result": found.finished}
     except DamagedError as error:
         # Where there is a result, it counts.
         if not found.finished:
@@ -110,8 +111,10 @@ def _finished(file: Path, signature: tuple[int, ...]) -> dict[str, Any]:
     failures = mapping(document.get("failures", {}), "failures")
     samples = mapping(document.get("n-samples"), "n-samples")
     model = mapping(document.get("model") or {}, "model")
+    asked = _asked(document, samples)
     return {
-        "state": "finished",
+        "state": "finished" if asked is None else "partial",
+        "asked": asked,
         "model": text(model.get("model"), "model"),
         "date": text(document.get("date"), "date"),
         "seconds": number(document.get("total_evaluation_time_seconds"), "time"),
@@ -126,6 +129,18 @@ def _finished(file: Path, signature: tuple[int, ...]) -> dict[str, Any]:
             for n in mapping(one, "failures").values()
         ),
     }
+
+
+def _asked(document: dict[str, Any], samples: dict[str, Any]) -> int | None:
+    """Documents that a run would have had whose result says that it was stopped; else None."""
+    partial = document.get("partial", False)
+    if not isinstance(partial, bool):
+        raise DamagedError("its mark of a partial run is no truth value")
+    if not partial:
+        return None
+    return sum(
+        count(mapping(one, "n-samples").get("asked"), "n-samples") for one in samples.values()
+    )
 
 
 def _going(name: str, found: Any) -> dict[str, Any]:

@@ -25,9 +25,10 @@ async function refresh(state) {
     fill(state.going, make("p", { class: "caution", role: "alert" }, say("server_gone")));
     return;
   }
-  const parts = runs.filter((run) => run.state !== "finished");
+  const stored = (run) => run.state === "finished" || run.state === "partial";
+  const parts = runs.filter((run) => !stored(run));
   fill(state.going, parts.map((run) => (run.state === "damaged" ? damagedPart(run) : goingPart(run))));
-  const finished = runs.filter((run) => run.state === "finished");
+  const finished = runs.filter(stored);
   const mark = JSON.stringify(finished);
   if (mark === state.mark) return;
   if (state.mark !== undefined) announce(say("runs_changed"));
@@ -57,7 +58,14 @@ function goingPart(run) {
     make("p", {}, bar, " ", say("answered_of", { n: count(run.answered), all: count(run.requests) }), " · ", say(`run_${run.state}`, {}), " · ", say("last_news", { moment: moment(run.updated) })),
     make("p", { class: "note" }, say("partial_note")),
     table.element,
+    run.has_result ? make("p", {}, make("a", { href: reportLink([run.name]) }, say("open_result"))) : null,
   );
+}
+
+/** What a run's line says besides its name: that it was stopped, and how far it had come. */
+function partialMark(run) {
+  if (run.state !== "partial") return null;
+  return make("span", { class: "caution partial-mark" }, " ", say("run_partial", { n: count(run.documents), all: count(run.asked) }));
 }
 
 function damagedPart(run) {
@@ -87,7 +95,7 @@ function finishedPart(runs, chosen) {
   };
   follow();
   const table = new Table(say("view_runs"), [
-    { label: say("run"), value: (run) => run.name, show: (run) => make("span", {}, box(run), " ", make("a", { href: reportLink([run.name]) }, foreign(run.name, null, "span", { class: "mono" }))), plain: (run) => run.name },
+    { label: say("run"), value: (run) => run.name, show: (run) => make("span", {}, box(run), " ", make("a", { href: reportLink([run.name]) }, foreign(run.name, null, "span", { class: "mono" })), partialMark(run)), plain: (run) => run.name },
     { label: say("model"), value: (run) => run.model, show: (run) => foreign(run.model), plain: (run) => run.model },
     { label: say("date"), value: (run) => run.date, show: (run) => moment(run.date), plain: (run) => run.date },
     { label: say("time"), number: true, value: (run) => run.seconds, show: (run) => duration(run.seconds), plain: (run) => run.seconds },
