@@ -67,17 +67,25 @@ class Queue:
         return count
 
     def all_keys(self) -> Iterator[list[str]]:
-        """The keys of all requests, many at a time."""
-        for numbers in self.numbered_keys():
-            yield list(numbers)
-
-    def numbered_keys(self) -> Iterator[dict[str, int]]:
-        """The same, each key with the request's number."""
+        """The keys of all requests, many at a time, in order of first use."""
         last = 0
         while rows := self._database.execute(
             "SELECT id, key FROM requests WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
         ).fetchall():
             last = rows[-1][0]
+            yield [key for _, key in rows]
+
+    def numbered_keys(self) -> Iterator[dict[str, int]]:
+        """All keys with their requests' numbers, many at a time, in the order of keys.
+
+        So they stand in a journal too, and whoever looks all of them up reads each of its pages
+        once.
+        """
+        last = ""
+        while rows := self._database.execute(
+            "SELECT id, key FROM requests WHERE key > ? ORDER BY key LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            last = rows[-1][1]
             yield {key: number for number, key in rows}
 
     def open(self) -> Iterator[Request]:
@@ -147,6 +155,6 @@ class Queue:
         return settled
 
     def settle_numbers(self, numbers: Sequence[int]) -> None:
-        """Note that the requests of these numbers are answered."""
-        for chunk in chunks(numbers):
+        """Note that the requests of these numbers are answered; the more at a time, the better."""
+        for chunk in chunks(sorted(numbers)):
             self._database.execute(f"DELETE FROM open WHERE id IN ({marks(chunk)})", chunk)
