@@ -16,6 +16,7 @@ from tenbin.results.comparability import KINDS, Difference, StoredCell, differen
 from tenbin.results.outcomes import outcomes_of
 from tenbin.statistics.measured import AGGREGATIONS, Measured, measured
 from tenbin.statistics.paired import Comparison, compare, holm
+from tenbin.statistics.power import interval_of
 from tenbin.version import __version__
 
 SCHEMA_VERSION = 1
@@ -241,7 +242,9 @@ def _aggregation(id: str, metric: str, detail: Mapping[str, Any]) -> str:
 
 
 def _numbers(result: Comparison) -> dict[str, Any]:
-    plain = asdict(result)
+    plain = {**asdict(result), **interval_of(result)}
+    # What could have been found is read off the interval's width.
+    plain["detectable"] = None if "reason" in plain else result.detectable
     plain["value"] = {"baseline": plain.pop("baseline"), "other": plain.pop("other")}
     return plain
 

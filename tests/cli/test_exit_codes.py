@@ -134,3 +134,70 @@ def test_too_few_documents_get_no_number(
     assert main(["consistency", path, "--format", "json"]) == 0
     reach = json.loads(capsys.readouterr().out)["sets"]["mlogiqa_mcq"]["reach"]
     assert reach == {"accuracy_half_width": None, "reason": "too few items"}
+
+
+def scripted_run(place: Path, fingerprint: str, limit: int, *more: str) -> str:
+    command = [*RUN[:-1], str(limit), "--model_args", f"fingerprint={fingerprint}", *more]
+    assert main([*command, "--output_path", str(place), "--no_cache"]) == 0
+    return str(place)
+
+
+@pytest.mark.parametrize("limit", [2, 4, 5])
+def test_comparisons_of_too_few_documents_have_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: int
+) -> None:
+    runs = [
+        scripted_run(tmp_path / f"{name}.json", name, limit, "--tasks", "jnli") for name in "ab"
+    ]
+    capsys.readouterr()
+    assert main(["compare", *runs]) == 0
+    shown = capsys.readouterr().out
+    assert ("too few documents" in shown) == (f"n {limit}: too few" in shown) == (limit < 5)
+    assert ("[-" in shown) == (limit == 5), shown
+    assert main(["compare", *runs, "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["comparisons"]
+    ends = [row["low"], row["high"], row["detectable"], row.get("reason")]
+    if limit < 5:
+        assert ends == [None, None, None, "too few documents"]
+    else:
+        assert None not in ends[:3] and ends[3] is None
+
+
+@pytest.mark.parametrize("limit", [2, 5])
+def test_sweeps_of_too_few_documents_have_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: int
+) -> None:
+    command = ["sweep", *RUN[1:-1], str(limit), "--tasks", "jnli-1.3", "--no_cache"]
+    path = str(tmp_path / "sweep.json")
+    assert main([*command, "--templates", "0.2,0.3", "--output_path", path]) == 0
+    few = limit < 5
+    assert ("too few documents" in capsys.readouterr().out) == few
+    assert main(["sweep", path, "--format", "json"]) == 0
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    for entry in (*task["options"], *task["differences"], task["choice"]["honest"]):
+        assert (entry["low"] is None) == (entry["high"] is None) == few
+        assert entry.get("reason") == ("too few documents" if few else None)
+
+
+@pytest.mark.parametrize("limit", [2, 5])
+def test_consistency_of_too_few_documents_has_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: int
+) -> None:
+    tasks = ["--tasks", "mlogiqa_mcq,mlogiqa_gen"]
+    path = scripted_run(tmp_path / "r.json", "a", limit, *tasks)
+    few = limit < 5
+    capsys.readouterr()
+    assert main(["consistency", path]) == 0
+    shown = capsys.readouterr().out
+    assert ("too few documents" in shown) == few
+    assert bool(re.search(r"\[[+-]?\d", shown)) != few, shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert main(["consistency", path, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    found = document["sets"]["mlogiqa_mcq"]
+    rows = [row["accuracy"] for row in found["answers"].values()]
+    rows += [*found["gaps"].values(), found["agreement"], found["right_everywhere"]]
+    rows += [pair["agreement"] for pair in found["pairs"]]
+    for row in filter(None, rows):
+        assert row.get("reason") == ("too few documents" if few else None)
+        assert (row["low"] is None) == few

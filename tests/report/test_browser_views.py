@@ -10,6 +10,7 @@ import pytest
 
 from tenbin.api import consistency, evaluate
 from tenbin.backends.scripted import ScriptedBackend
+from tenbin.cli import main
 from tenbin.cli.report import write_report
 from tenbin.results.folder import read_run
 from tests.browser import OpenPage
@@ -388,3 +389,22 @@ def test_a_choice_that_was_named_shows_its_labels(tmp_path: Path, open_page: Ope
     page.get_by_text("no likelihoods were shown").wait_for()
     assert page.locator("table.choices .notes").all_inner_texts() == ["Gold"]
     assert "–" in page.locator("table.choices td.number").first.inner_text()
+
+
+def test_too_few_documents_have_no_interval_in_any_view(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    command = ["--model", "scripted", "--sample_data", "--no_cache", "--limit", "2"]
+    runs = []
+    for name in "ab":
+        runs.append(tmp_path / f"{name}.json")
+        args = ["--model_args", f"fingerprint={name}", "--output_path", str(runs[-1])]
+        tasks = ["--tasks", "jnli-1.3,mlogiqa_mcq", "--templates", "all"]
+        assert main(["sweep", *command, *args, *tasks]) == 0
+    write_report(runs, tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html")
+    for view in ("compare", "templates", "languages"):
+        page.goto(page.url.split("#")[0] + f"#/{view}")
+        page.wait_for_selector("td.interval")
+        shown = set(page.locator("td.interval").all_inner_texts())
+        assert shown <= {"too few documents", "–", ""} and "too few documents" in shown, view

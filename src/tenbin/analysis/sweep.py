@@ -16,6 +16,7 @@ from tenbin.analysis.options import Option, Outcomes, Swept, swept_tasks
 from tenbin.statistics.intervals import Estimate, estimate
 from tenbin.statistics.measured import Measured
 from tenbin.statistics.paired import Comparison, compare, holm
+from tenbin.statistics.power import interval_of
 from tenbin.statistics.selection import FOLDS, REPEATS, best_of, cross_fitted, honest_estimate
 from tenbin.statistics.variance import variance_shares
 
@@ -104,8 +105,7 @@ def _numbers(found: Estimate) -> dict[str, Any]:
     return {
         "value": found.value,
         "stderr": found.stderr,
-        "low": found.low,
-        "high": found.high,
+        **interval_of(found),
         "n": found.n,
     }
 
@@ -141,8 +141,7 @@ def _differences(
         {
             "option": other,
             "difference": comparison.difference,
-            "low": comparison.low,
-            "high": comparison.high,
+            **interval_of(comparison),
             "wins": comparison.wins,
             "losses": comparison.losses,
             "ties": comparison.ties,

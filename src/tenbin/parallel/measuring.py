@@ -15,10 +15,11 @@ from tenbin.parallel.gathering import AnswerSet, position_of
 from tenbin.parallel.matching import Table, match
 from tenbin.statistics import agreement
 from tenbin.statistics.alignment import Alignment
-from tenbin.statistics.intervals import estimate, t_quantile
+from tenbin.statistics.intervals import Estimate, estimate, t_quantile
 from tenbin.statistics.measured import Measured
-from tenbin.statistics.paired import compare, holm
+from tenbin.statistics.paired import Comparison, compare, holm
 from tenbin.statistics.position import position_bias
+from tenbin.statistics.power import interval_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,11 @@ def measure_set(
 
 def estimate_of(found: Measured | None) -> dict[str, Any] | None:
     """A share or coefficient with its interval; None stays None: it is undefined."""
-    return None if found is None else asdict(estimate(found, SEED))
+    return None if found is None else _written(estimate(found, SEED))
+
+
+def _written(found: Estimate | Comparison) -> dict[str, Any]:
+    return {**asdict(found), **interval_of(found)}
 
 
 def _answers(table: Table, right: Right) -> dict[str, Any]:
@@ -110,7 +115,7 @@ def _mean_agreement(table: Table, codes: Codes) -> dict[str, Any]:
     found = estimate(agreement.ratio(names, features[counted]), SEED)
     expected = [agreement.same_by_chance(codes[:, pair]) for pair in pairs]
     known = [value for value in expected if value is not None]
-    return {**asdict(found), "by_chance": sum(known) / len(known) if known else None}
+    return {**_written(found), "by_chance": sum(known) / len(known) if known else None}
 
 
 def _everywhere(table: Table, codes: Codes, right: Right) -> dict[str, Any]:
@@ -131,7 +136,7 @@ def _everywhere(table: Table, codes: Codes, right: Right) -> dict[str, Any]:
         ),
     }
     return {
-        name: {**asdict(estimate(agreement.share(table.items, holds), SEED)), "by_chance": chance}
+        name: {**_written(estimate(agreement.share(table.items, holds), SEED)), "by_chance": chance}
         for name, (holds, chance) in shares.items()
     }
 
@@ -159,7 +164,9 @@ def difference(items: Sequence[str], baseline: Right, other: Right) -> dict[str,
 
     if np.isnan(baseline + other).all():
         return None
-    return asdict(compare(agreement.share(items, baseline), agreement.share(items, other), SEED))
+    found = compare(agreement.share(items, baseline), agreement.share(items, other), SEED)
+    written = _written(found)
+    return {**written, "detectable": None if "reason" in written else found.detectable}
 
 
 def _positions(table: Table) -> dict[str, Any] | None:

@@ -119,7 +119,7 @@ def _numbers(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
         f"{row['value']['baseline']:{form}}{unit}",
         f"{row['value']['other']:{form}}{unit}",
         f"{row['difference']:+{form}}",
-        "–" if low is None else f"[{low:+{form}}, {high:+{form}}]",
+        row.get("reason", "–") if low is None else f"[{low:+{form}}, {high:+{form}}]",
     )
 
 
@@ -205,18 +205,26 @@ def _print_notes(document: Mapping[str, Any], console: Console) -> None:
 def _print_power(document: Mapping[str, Any], console: Console) -> None:
     """What the least precise comparison would have found, by the first metric of each."""
     firsts = {_cell(document, row): row for row in reversed(document["comparisons"])}
+    few = [row for row in firsts.values() if "reason" in row]
     known = [row for row in firsts.values() if row["detectable"] is not None and row["top"]]
+    if few:
+        fewest = min(few, key=lambda row: int(row["n"]))
+        _note(console, _too_few(document, fewest), "dim")
+        return
     if not known:
         return
     widest = max(known, key=_points)
-    name = f"{_cell(document, widest)} {widest['metric']}"
-    _note(
-        console,
-        f"{name}: n {widest['n']:,} is too few to find any difference reliably."
-        if _points(widest) >= 100
-        else f"{name}: a true difference of {_points(widest):.1f} points would be found four times "
-        "out of five.",
-        "dim",
+    found = (
+        f"{_cell(document, widest)} {widest['metric']}: a true difference of "
+        f"{_points(widest):.1f} points would be found four times out of five."
+    )
+    _note(console, _too_few(document, widest) if _points(widest) >= 100 else found, "dim")
+
+
+def _too_few(document: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    return (
+        f"{_cell(document, row)} {row['metric']}, n {row['n']:,}: too few documents to find any "
+        "difference reliably."
     )
 
 

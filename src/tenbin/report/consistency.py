@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
@@ -115,13 +115,18 @@ def _print_languages(shown: _Lines, found: Mapping[str, Any], reference: str | N
     if gaps is not None:
         heading += f"; gap to {reference} in points, on the same items; p corrected (Holm)"
     shown.heading(heading)
-    titles = f"{'':<{_LABEL}}  {'right':>6}  {'interval':<14}"
-    titles += f"{'gap':>7}  {'interval':<16}{'won':>4}{'lost':>5}{'p':>8}" if gaps else ""
+    wide = _wide(row["accuracy"] for row in found["answers"].values())
+    titles = f"{'':<{_LABEL}}  {'right':>6}  {'interval':<{wide}}"
+    titles += (
+        f"{'gap':>7}  {'interval':<{max(16, wide)}}{'won':>4}{'lost':>5}{'p':>8}" if gaps else ""
+    )
     shown.line(titles, "dim")
     for name, row in found["answers"].items():
         right = row["accuracy"]
-        text = f"{name:<{_LABEL}}  {_percent(right['value']):>6}  {_interval(right):<14}"
-        shown.line(text + (_gap(gaps[name]) if gaps is not None and name in gaps else ""))
+        text = f"{name:<{_LABEL}}  {_percent(right['value']):>6}  {_interval(right):<{wide}}"
+        shown.line(
+            text + (_gap(gaps[name], max(16, wide)) if gaps is not None and name in gaps else "")
+        )
     for state, meaning in (
         ("unreadable", "not readable, and so wrong and no answer to compare"),
         ("failed", "failed, and so not counted at all"),
@@ -131,11 +136,11 @@ def _print_languages(shown: _Lines, found: Mapping[str, Any], reference: str | N
             shown.paragraph(f"{meaning}: {', '.join(counts)}")
 
 
-def _gap(row: Mapping[str, Any] | None) -> str:
+def _gap(row: Mapping[str, Any] | None, wide: int) -> str:
     if row is None:
         return f"{'–':>7}"
     return (
-        f"{100 * row['difference']:>+7.1f}  {_interval(row, signed=True):<16}"
+        f"{100 * row['difference']:>+7.1f}  {_interval(row, signed=True):<{wide}}"
         f"{row['wins']:>4}{row['losses']:>5}{_p_value(row['p_holm']):>8}"
     )
 
@@ -175,6 +180,7 @@ def _print_everywhere(shown: _Lines, found: Mapping[str, Any]) -> None:
     shown.heading("over all languages")
     width = 35
     mean, alpha = found["agreement"], found["alpha"]
+    wide = _wide([mean])
     for name, text in (
         ("agreement", "two languages, at random, agree"),
         ("same_everywhere", "same answer everywhere"),
@@ -186,7 +192,9 @@ def _print_everywhere(shown: _Lines, found: Mapping[str, Any]) -> None:
             continue
         chance = "" if row["by_chance"] is None else f"by chance {_percent(row['by_chance'])} %"
         text += f" (of {row['n']:,})" if row["n"] != found["items"] else ""
-        shown.line(f"{text:<{width}}{_percent(row['value']):>6} %  {_interval(row):<14}{chance}")
+        shown.line(
+            f"{text:<{width}}{_percent(row['value']):>6} %  {_interval(row):<{wide}}{chance}"
+        )
     beyond = f"{'beyond chance (Krippendorff alpha)':<{width}}"
     if alpha is not None:
         shown.line(f"{beyond}{_fraction(alpha['value']):>6}    {_interval(alpha, percent=False)}")
@@ -274,7 +282,7 @@ def _print_modes(shown: _Lines, modes: Mapping[str, Any]) -> None:
         kappa = row["kappa"]
         shown.line(
             f"{name:<{_LABEL}}{row['items']:>6}{row['unreadable']:>7}"
-            f"{_percent(row['agreement']['value']):>8}  {_interval(row['agreement']):<14}"
+            f"{_percent(row['agreement']['value']):>8}  {_short(row['agreement']):<14}"
             f"{'–' if kappa is None else _fraction(kappa['value']):>6}"
             f"{row['right_both']:>6}{row['right_choice_only']:>7}"
             f"{row['right_generation_only']:>5}{row['right_neither']:>5}"
@@ -286,12 +294,24 @@ def _print_modes(shown: _Lines, modes: Mapping[str, Any]) -> None:
         " and count as wrong. both, choice, text, none: items that both modes, one of them or"
         " neither got right; p: of that difference, corrected (Holm)."
     )
+    if any("reason" in row["agreement"] for row in modes["languages"].values()):
+        text += " too few: too few documents for an interval."
     if overall["n"]:
         text += (
             f" Over all languages the modes say the same on {_percent(overall['value'])} %"
             f" {_interval(overall)} of the {overall['n']:,} questions that both answered."
         )
     shown.paragraph(text)
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    """An interval in a table that has no room for a reason."""
+    return "too few" if "reason" in row else _interval(row)
+
+
+def _wide(rows: Iterable[Mapping[str, Any]]) -> int:
+    """Columns that intervals take; more where a reason stands in place of some."""
+    return 18 if any("reason" in row for row in rows) else 14
 
 
 def _half(row: Mapping[str, Any] | None) -> float | None:
@@ -302,7 +322,7 @@ def _half(row: Mapping[str, Any] | None) -> float | None:
 
 def _interval(row: Mapping[str, Any], signed: bool = False, percent: bool = True) -> str:
     if row["low"] is None or row["high"] is None:
-        return "–"
+        return str(row.get("reason", "–"))
     if not percent:
         return f"[{_fraction(row['low'])}, {_fraction(row['high'])}]"
     sign = "+" if signed else ""

@@ -171,7 +171,7 @@ def _error(value: float | None, task: Mapping[str, Any]) -> str:
 
 def _interval(entry: Mapping[str, Any], task: Mapping[str, Any]) -> str:
     if entry["low"] is None or entry["high"] is None:
-        return "–"
+        return str(entry.get("reason", "–"))
     return f"{_error(entry['low'], task)}–{_error(entry['high'], task)}"
 
 

@@ -6,8 +6,12 @@ Knows an interval's width; does not know what was measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from tenbin.statistics.intervals import Estimate, t_point, t_quantile
+
+if TYPE_CHECKING:
+    from tenbin.statistics.paired import Comparison
 
 POWER = 0.8
 CORRELATION = 0.5
@@ -15,6 +19,8 @@ CORRELATION = 0.5
 docs/statistics.md."""
 FEWEST = 5
 """Clusters: with fewer, the interval fills the whole scale, and its width says nothing more."""
+TOO_FEW = "too few documents"
+"""The reason that stands where there is no interval because of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,13 @@ class Detectable:
     """Between two runs of this precision on other documents."""
     paired: float
     """Between two runs on the same documents, taken as correlated by 0.5."""
+
+
+def interval_of(found: Estimate | Comparison) -> dict[str, Any]:
+    """`low` and `high` of a 95 % interval, for a document; with too few clusters null and why."""
+    if 0 < found.clusters < FEWEST:
+        return {"low": None, "high": None, "reason": TOO_FEW}
+    return {"low": found.low, "high": found.high}
 
 
 def detectable(found: Estimate) -> Detectable | None:

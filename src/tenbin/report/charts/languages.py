@@ -30,9 +30,18 @@ def _described(say: Mapping[str, str], key: str) -> tuple[str, str]:
     return say[key], say["chart_in_tables"].format(title=say[key].rstrip("."))
 
 
+def _or_value(row: Mapping[str, Any], key: str) -> Any:
+    return row["value"] if row[key] is None else row[key]
+
+
 def _scores(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
     rows = [
-        {"language": language, **{key: row["accuracy"][key] for key in ("value", "low", "high")}}
+        {
+            "language": language,
+            "value": row["accuracy"]["value"],
+            # With too few items there is a dot and no line.
+            **{key: _or_value(row["accuracy"], key) for key in ("low", "high")},
+        }
         for language, row in found["answers"].items()
         if row["accuracy"] and row["accuracy"]["value"] is not None
     ]

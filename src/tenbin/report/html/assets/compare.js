@@ -1,11 +1,14 @@
 // Runs side by side: paired differences, and the documents behind them.
 
 import { foreign, make, say } from "./elements.js";
-import { bare, count, moment, probability, score, signed } from "./numbers.js";
+import { bare, count, interval, moment, probability, score, signed } from "./numbers.js";
 import { RUNS, SUMMARY, runName } from "./cells.js";
 import { Table } from "./table.js";
 import { foldedFigure } from "./figure.js";
 import { samplesLink } from "./overview.js";
+
+/** The interval of a difference, with signs; or why there is none. */
+const reach = (row) => (row.low === null || row.high === null ? interval(row) : `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]`);
 
 const digits = (row) => (row.unit === "%" ? 2 : 3);
 
@@ -50,7 +53,7 @@ function differenceTable(compared) {
     { label: say("after"), number: true, value: (row) => row.value.other, show: (row) => score(row.value.other, row.unit), plain: (row) => bare(row.value.other, row.unit) },
     { label: say("difference"), number: true, class: "value", value: (row) => row.difference, show: (row) => signed(row.difference, digits(row)), plain: (row) => signed(row.difference, digits(row)) },
     { label: "", spoken: say("drawn"), class: "plot", show: (row) => balance(row, widest) },
-    { label: say("interval"), number: true, class: "interval", show: (row) => `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]`, plain: (row) => `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]` },
+    { label: say("interval"), number: true, class: "interval", show: reach, plain: reach },
     { label: say("won_lost"), number: true, value: (row) => row.wins - row.losses, show: (row) => `${row.wins} : ${row.losses}`, plain: (row) => `${row.wins} : ${row.losses}` },
     { label: "p", number: true, value: (row) => row.p_value, show: (row) => probability(row.p_value), plain: (row) => probability(row.p_value) },
     { label: say("p_holm"), number: true, value: (row) => row.p_holm, show: (row) => probability(row.p_holm), plain: (row) => probability(row.p_holm) },

@@ -1,14 +1,15 @@
 // Parallel tasks: the same items in several languages and modes.
 
 import { foreign, make, say, scroller } from "./elements.js";
-import { count, letter, percent, probability, signed } from "./numbers.js";
+import { count, interval, letter, percent, probability, signed } from "./numbers.js";
 import { RUNS, SUMMARY } from "./cells.js";
 import { Table } from "./table.js";
 import { figure, foldedFigure } from "./figure.js";
 import { samplesLink, whisker } from "./overview.js";
 
 const share = (row) => (row ? percent(row.value, 1) : "–");
-const between = (row, sign = false) => (row && row.low !== null && row.low !== undefined ? `[${sign ? signed(100 * row.low, 1) : (100 * row.low).toFixed(1)}, ${sign ? signed(100 * row.high, 1) : (100 * row.high).toFixed(1)}]` : "–");
+const between = (row, sign = false) => (row && row.low !== null && row.low !== undefined ? `[${sign ? signed(100 * row.low, 1) : (100 * row.low).toFixed(1)}, ${sign ? signed(100 * row.high, 1) : (100 * row.high).toFixed(1)}]` : interval(row));
+const coefficient = (row) => (row.low === null || row.high === null ? interval(row) : `[${row.low.toFixed(2)}, ${row.high.toFixed(2)}]`);
 
 export function languagesView() {
   const several = SUMMARY.consistency.length > 1;
@@ -62,7 +63,7 @@ function everywhere(found) {
   const lines = [["agreement", "two_agree"], ["same_everywhere", "same_everywhere"], ["right_everywhere", "right_everywhere"], ["right_nowhere", "right_nowhere"]]
     .filter(([name]) => found[name]?.n)
     .map(([name, key]) => [say(key), `${share(found[name])} ${between(found[name])}`, found[name].by_chance === null || found[name].by_chance === undefined ? "" : say("by_chance", { value: percent(found[name].by_chance, 1) })]);
-  if (found.alpha) lines.push([say("alpha"), `${found.alpha.value.toFixed(2)} [${found.alpha.low?.toFixed(2) ?? "–"}, ${found.alpha.high?.toFixed(2) ?? "–"}]`, ""]);
+  if (found.alpha) lines.push([say("alpha"), `${found.alpha.value.toFixed(2)} ${coefficient(found.alpha)}`, ""]);
   return make("dl", { class: "facts" }, lines.map(([name, value, note]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, note ? make("span", { class: "note" }, ` ${note}`) : null))));
 }
 
@@ -74,7 +75,7 @@ function matrix(found) {
     if (down === across) return make("td", { class: "none" }, "·");
     const pair = pairs.get([names[Math.min(down, across)], names[Math.max(down, across)]].join("\n"));
     const entry = down > across ? pair?.agreement : pair?.kappa;
-    const made = make("td", { title: entry ? (down > across ? between(entry) : `[${entry.low?.toFixed(2)}, ${entry.high?.toFixed(2)}]`) : "" }, !entry || entry.value === null ? "–" : down > across ? (100 * entry.value).toFixed(0) : entry.value.toFixed(2));
+    const made = make("td", { title: entry ? (down > across ? between(entry) : coefficient(entry)) : "" }, !entry || entry.value === null ? "–" : down > across ? (100 * entry.value).toFixed(0) : entry.value.toFixed(2));
     if (entry && entry.value !== null) made.style.background = `color-mix(in srgb, var(--accent) ${Math.round(30 * Math.max(0, entry.value))}%, transparent)`;
     return made;
   };

@@ -95,7 +95,7 @@ function finishedPart(runs, chosen) {
   };
   follow();
   const table = new Table(say("view_runs"), [
-    { label: say("run"), value: (run) => run.name, show: (run) => make("span", {}, box(run), " ", make("a", { href: reportLink([run.name]) }, foreign(run.name, null, "span", { class: "mono" })), partialMark(run)), plain: (run) => run.name },
+    { label: say("run"), value: (run) => run.name, show: (run) => make("span", {}, box(run), " ", make("a", { href: reportLink([run.name]) }, foreign(run.name, null, "span", { class: "mono" })), partialMark(run)), plain: (run) => [run.name, partialMark(run)?.textContent ?? ""].join("").trim() },
     { label: say("model"), value: (run) => run.model, show: (run) => foreign(run.model), plain: (run) => run.model },
     { label: say("date"), value: (run) => run.date, show: (run) => moment(run.date), plain: (run) => run.date },
     { label: say("time"), number: true, value: (run) => run.seconds, show: (run) => duration(run.seconds), plain: (run) => run.seconds },

@@ -19,6 +19,11 @@ export function span(low, high, unit = "") {
   return `[${bare(low, unit)}, ${bare(high, unit)}]`;
 }
 
+/** The interval of an entry, or why it has none. */
+export function interval(entry, unit = "") {
+  return entry?.reason ? say("too_few_documents") : span(entry?.low, entry?.high, unit);
+}
+
 /** A difference with its sign; a true minus, as wide as the plus. */
 export function signed(value, digits = 3) {
   if (value === null || value === undefined) return "–";

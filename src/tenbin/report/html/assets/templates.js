@@ -1,7 +1,7 @@
 // A sweep: every template of every task, what choosing among them is worth.
 
 import { foreign, make, say, scroller } from "./elements.js";
-import { bare, percent, probability, score, span } from "./numbers.js";
+import { bare, interval, percent, probability, score } from "./numbers.js";
 import { RUNS, SUMMARY, runName } from "./cells.js";
 import { Table } from "./table.js";
 import { foldedFigure } from "./figure.js";
@@ -40,7 +40,7 @@ function heatTable(sweep) {
         const at = byName.get(name);
         if (at === undefined) return make("td", { class: "none" }, "–");
         const option = task.options[at];
-        const cell = make("td", { class: [at === task.best ? "best" : "", at === task.choice?.option ? "taken" : ""].join(" "), title: span(option.low, option.high, task.unit) }, bare(option.value, task.unit), make("span", { class: "interval" }, ` ${span(option.low, option.high, task.unit)}`));
+        const cell = make("td", { class: [at === task.best ? "best" : "", at === task.choice?.option ? "taken" : ""].join(" "), title: interval(option, task.unit) }, bare(option.value, task.unit), make("span", { class: "interval" }, ` ${interval(option, task.unit)}`));
         const share = task.spread.range > 0 ? (option.value - task.spread.lowest) / task.spread.range : 0.5;
         cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round(28 * (task.higher_is_better ? share : 1 - share))}%, transparent)`;
         return cell;
@@ -63,7 +63,7 @@ function taskPart(task, run) {
     { label: say("shots"), number: true, value: (row) => row.option.shots, show: (row) => String(row.option.shots), plain: (row) => row.option.shots },
     { label: say("value"), number: true, class: "value", value: (row) => row.option.value, show: (row) => score(row.option.value, task.unit), plain: (row) => bare(row.option.value, task.unit) },
     { label: "", spoken: say("drawn"), class: "plot", show: (row) => whisker(row.metric) },
-    { label: say("interval"), number: true, class: "interval", value: (row) => row.option.low, show: (row) => span(row.option.low, row.option.high, task.unit), plain: (row) => span(row.option.low, row.option.high, task.unit) },
+    { label: say("interval"), number: true, class: "interval", value: (row) => row.option.low, show: (row) => interval(row.option, task.unit), plain: (row) => interval(row.option, task.unit) },
     { label: say("best_ahead"), number: true, value: (row) => (row.entry ? Math.abs(row.entry.difference) : null), show: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)), plain: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)) },
     { label: say("p_holm"), number: true, value: (row) => row.entry?.p_holm ?? null, show: (row) => (row.entry ? probability(row.entry.p_holm) : ""), plain: (row) => (row.entry ? probability(row.entry.p_holm) : "") },
     { label: say("failed"), number: true, value: (row) => row.option.failed, show: (row) => String(row.option.failed ?? 0), plain: (row) => row.option.failed },
@@ -77,7 +77,7 @@ function conclusions(task) {
   if (task.options.length > 1) lines.push(say("spread_line", { low: score(task.spread.lowest, unit), high: score(task.spread.highest, unit), deviation: bare(task.spread.deviation, unit) }));
   if (task.choice) {
     lines.push(say("choice_line", { name: optionName(task.options[task.choice.option]), on: task.choice.on }));
-    lines.push(say("honest_line", { honest: score(task.choice.honest.value, unit), interval: span(task.choice.honest.low, task.choice.honest.high, unit), naive: score(task.choice.naive, unit), optimism: bare(task.choice.optimism, unit) }));
+    lines.push(say("honest_line", { honest: score(task.choice.honest.value, unit), interval: interval(task.choice.honest, unit), naive: score(task.choice.naive, unit), optimism: bare(task.choice.optimism, unit) }));
   }
   for (const option of task.options) if (option.draws) lines.push(say("draws_line", { name: optionName(option), n: option.draws.length, low: score(option.draws_spread.lowest, unit), high: score(option.draws_spread.highest, unit) }));
   if (task.variance?.variance > 0) lines.push(say("variance_line", { parts: task.variance.varied.map((name) => `${say(`variance_${name}`)} ${percent(task.variance[name])}`).join(say("list_comma")) }));
