@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenbin.metrics import filters
+from tenbin.metrics.extraction.explain import ReadingStep
+from tenbin.metrics.patience import Patience
 from tenbin.report.charts.differences import difference_chart
 from tenbin.report.charts.drawing import DARK, LIGHT, Chart, draw_svg, svg_size
 from tenbin.report.charts.languages import language_charts
@@ -36,7 +38,7 @@ def build_page(
         runs: One run, or several to be compared; the first is what others are compared with.
         language: Of the interface.
         title: The page's; by default the models' names.
-        explain: Tells how written answers are read; by default `explain_reading`.
+        explain: Tells how written answers are read; by default `Reading`.
 
     Raises:
         ConfigError: The interface does not speak the language.
@@ -44,7 +46,8 @@ def build_page(
     """
     messages(language)
     blocks = Blocks()
-    summaries = [_run(run, blocks, explain or explain_reading) for run in runs]
+    explain = explain or Reading()
+    summaries = [_run(run, blocks, explain) for run in runs]
     named = title or " · ".join(dict.fromkeys(one["model"] for one in summaries))
     summary = {
         "format": 1,
@@ -96,23 +99,31 @@ def _run(run: StoredRun, blocks: Blocks, explain: Explain) -> dict[str, Any]:
     }
 
 
-def explain_reading(
-    chains: Mapping[str, Sequence[Mapping[str, Any]]], text: str, language: str, choices: int
-) -> list[dict[str, Any]]:
-    """How each of a task's filters reads a text, step by step."""
-    told = []
-    for name, steps in chains.items():
-        chain = tuple(
-            (str(step["function"]), {k: v for k, v in step.items() if k != "function"})
-            for step in steps
-        )
-        told.append(
-            {
-                "filter": name,
-                "steps": [
-                    {"name": step.name, "text": step.text, "mentions": step.mentions}
-                    for step in filters.explain(chain, text, language, choices)
-                ],
-            }
-        )
-    return told
+class Reading:
+    """Tells how written answers were read; one for each report."""
+
+    def __init__(self) -> None:
+        self._patience = Patience()
+
+    def __call__(
+        self,
+        chains: Mapping[str, Sequence[Mapping[str, Any]]],
+        text: str,
+        language: str,
+        choices: int,
+    ) -> list[dict[str, Any]]:
+        """How each of a task's filters reads a text, step by step."""
+        told = []
+        for name, steps in chains.items():
+            chain = tuple(
+                (str(step["function"]), {k: v for k, v in step.items() if k != "function"})
+                for step in steps
+            )
+            found = filters.explain(chain, text, language, choices, self._patience)
+            told.append({"filter": name, "steps": [_step(step) for step in found]})
+        return told
+
+
+def _step(step: ReadingStep) -> dict[str, Any]:
+    slow = {"too_slow": True} if step.too_slow else {}
+    return {"name": step.name, "text": step.text, "mentions": step.mentions, **slow}

@@ -12,6 +12,7 @@ from tenbin.api import consistency, evaluate
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.cli.report import write_report
+from tenbin.metrics import steps
 from tenbin.results.folder import read_run
 from tests.browser import OpenPage
 from tests.report.made_run import choice_row, choice_run, config, result, write
@@ -408,3 +409,28 @@ def test_too_few_documents_have_no_interval_in_any_view(
         page.wait_for_selector("td.interval")
         shown = set(page.locator("td.interval").all_inner_texts())
         assert shown <= {"too few documents", "–", ""} and "too few documents" in shown, view
+
+
+def test_a_hostile_pattern_of_a_stored_run_is_tried_once_and_said_to_be_slow(
+    tmp_path: Path, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+    honest = steps.find_all
+
+    def counted(source: str, text: str) -> Any:
+        tried.append(source)
+        return honest(source, text)
+
+    monkeypatch.setattr(steps, "find_all", counted)
+    monkeypatch.setattr("tenbin.patterns.SECONDS", 0.1)
+    slow = {"slow": [{"function": "regex", "regex_pattern": "(a|aa)+$"}]}
+    made = config("made", filters=slow, output_type="generate")
+    unweighed = {"choices": None, "continuations": None, "logprobs": None, "gold": None}
+    rows = [choice_row("made", at, generated="a" * 50 + f"b{at}", **unweighed) for at in range(30)]
+    write(tmp_path / "run", result({"made": made}, rows), rows)
+    write_report([tmp_path / "run"], tmp_path / "r.html")
+    assert tried == ["(a|aa)+$"]
+    page = open_page(tmp_path / "r.html", "#/samples?run=1&task=made&doc=d000021")
+    page.wait_for_selector(".sample h2")
+    shown = page.locator(".reading").first.inner_text()
+    assert "the pattern is too slow to show what it reads" in shown

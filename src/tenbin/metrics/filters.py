@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from tenbin.errors import TaskError, guess_at
 from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
 from tenbin.metrics.matching import UnjudgedError
 from tenbin.metrics.options import check_options
+from tenbin.metrics.patience import Patience, may_be_slow
 from tenbin.metrics.steps import (
     ENDS,
     FILTERS,
@@ -111,19 +113,31 @@ def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None
 
 
 def explain(
-    steps: Steps, text: str, language: str, choices: int | None = None
+    steps: Steps,
+    text: str,
+    language: str,
+    choices: int | None = None,
+    patience: Patience | None = None,
 ) -> list[ReadingStep]:
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
-    The last entry's text is what `apply` gives for this text alone. Steps that rest because nothing
-    is left to read are not listed. Nothing is told of a chain that no task could have: steps come
-    from stored runs here.
+    The last entry's text is what `apply` gives for this text alone, unless a pattern is too slow
+    for explaining it. Steps that rest because nothing is left to read are not listed. Nothing is
+    told of a chain that no task could have: steps come from stored runs here.
+
+    Args:
+        steps: (function, options) pairs, as in `FilterUse.steps`.
+        text: What the model wrote.
+        language: The prompt's language.
+        choices: How many options the question offers.
+        patience: Shared by the texts of a report, so that a slow pattern is tried once.
     """
     try:
         check(steps, sys.maxsize)
         check_choices(steps, choices)
     except TaskError:
         return []
+    patience = patience or Patience()
     setting = Setting(language, choices)
     current: str | None = text
     told: list[ReadingStep] = []
@@ -136,14 +150,21 @@ def explain(
             # Of several answers one is told about, and among one there is no choice.
             told.append(ReadingStep(name, current))
         else:
-            told.append(ReadingStep(name, _told(name, options, current, setting)))
+            told.append(_told(name, options, current, setting, patience))
         current = told[-1].text
     return told
 
 
-def _told(name: str, options: Mapping[str, Any], text: str, setting: Setting) -> str | None:
-    """What a step makes of a text; nothing where its pattern runs out of time."""
+def _told(
+    name: str, options: Mapping[str, Any], text: str, setting: Setting, patience: Patience
+) -> ReadingStep:
+    """What a step makes of a text; nothing where its pattern takes too long."""
+    source = options.get("regex_pattern")
+    watched = source is not None and may_be_slow(source, text)
+    if watched and patience.is_over(str(source)):
+        return ReadingStep(name, None, too_slow=True)
     try:
-        return STEPS[name][0](text, setting, **options)
-    except UnjudgedError:
-        return None
+        with patience.watching(str(source)) if watched else nullcontext():
+            return ReadingStep(name, STEPS[name][0](text, setting, **options))
+    except UnjudgedError as error:
+        return ReadingStep(name, None, too_slow=error.failure.kind == "pattern_timeout")

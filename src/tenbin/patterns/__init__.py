@@ -53,21 +53,25 @@ class Pattern:
         """How many capturing groups there are."""
         return self._plain.groups
 
+    def is_surely_fast(self, text: str) -> bool:
+        """Whether no text of this length can make the pattern slow."""
+        return len(text) <= self._affordable
+
     def search(self, text: str) -> Any | None:
         """Return the first match, an object like `re.Match`, or None."""
-        if len(text) <= self._affordable:
+        if self.is_surely_fast(text):
             return self._plain.search(text)
         return self._timed(text, lambda: self._limited.search(text, timeout=SECONDS))
 
     def fullmatch(self, text: str) -> Any | None:
         """Return the match of the whole text, or None."""
-        if len(text) <= self._affordable:
+        if self.is_surely_fast(text):
             return self._plain.fullmatch(text)
         return self._timed(text, lambda: self._limited.fullmatch(text, timeout=SECONDS))
 
     def findall(self, text: str) -> list[Any]:
         """Return all matches: strings, or tuples where there are several groups."""
-        if len(text) <= self._affordable:
+        if self.is_surely_fast(text):
             return self._plain.findall(text)
         # Not regex's own findall: for one repeated group it gives tuples of one.
         return self._timed(
@@ -92,7 +96,7 @@ class Pattern:
         most = (len(text) + 1) * (len(replacement) + replacement.count("\\") * len(text))
         if longest is not None and len(text) + most > longest:
             return self._sub_counted(replacement, text, count, longest)
-        if len(text) <= self._affordable:
+        if self.is_surely_fast(text):
             return self._plain.sub(replacement, text, count=count)
         return self._timed(
             text, lambda: str(self._limited.sub(replacement, text, count=count, timeout=SECONDS))
@@ -100,7 +104,7 @@ class Pattern:
 
     def _sub_counted(self, replacement: str, text: str, count: int, longest: int) -> str:
         """Replace match by match, so that the length is known before all is made."""
-        if len(text) <= self._affordable:
+        if self.is_surely_fast(text):
             matches: Iterator[Any] = self._plain.finditer(text)
         else:
             matches = self._limited.finditer(text, timeout=SECONDS)

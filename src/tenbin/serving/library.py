@@ -18,7 +18,7 @@ from typing import Any
 
 from tenbin.errors import ResultError, TenbinError
 from tenbin.report.html.page import Page
-from tenbin.reporting import build_page, explain_reading
+from tenbin.reporting import Reading, build_page
 from tenbin.results.reading import RESULT, SAMPLES, StoredRun, check_schema
 from tenbin.serving.files import check_plain, check_samples, mapping, read_json
 from tenbin.serving.listing import find_runs
@@ -127,6 +127,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self._spent = 0.0
+        self._reading = Reading()
 
     def __call__(
         self,
@@ -136,7 +137,7 @@ class _Reading:
         choices: int,
     ) -> list[dict[str, Any]]:
         begun = time.monotonic()
-        told = explain_reading(chains, text, language, choices)
+        told = self._reading(chains, text, language, choices)
         self._spent += time.monotonic() - begun
         if self._spent > _LONGEST_READING:
             raise ResultError(

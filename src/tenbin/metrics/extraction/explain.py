@@ -22,6 +22,8 @@ class ReadingStep:
     """None when nothing can be read."""
     mentions: tuple[tuple[str, str], ...] = ()
     """Letters that were found, each with its standing: `announced`, `denied`, …"""
+    too_slow: bool = False
+    """Whether its pattern takes too long: then there is no text."""
 
 
 def explain_flexible(text: str, language: str, count: int) -> list[ReadingStep]:

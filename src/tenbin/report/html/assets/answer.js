@@ -49,7 +49,7 @@ function readingView(reading, language, reveal) {
         ? make("span", { class: "mentions" }, step.mentions.map(([letters, standing]) => make("span", { class: `mention ${standing}` }, foreign(letters), ` ${say(`standing_${standing}`)}`)))
         : null,
       " ",
-      step.text === null ? make("span", { class: "none" }, say("nothing_read")) : verbatim(step.text, language, reveal, say("after_step")),
+      step.text === null ? make("span", { class: "none" }, say(step.too_slow ? "pattern_too_slow" : "nothing_read")) : verbatim(step.text, language, reveal, say("after_step")),
     ),
   );
   return make("section", { class: "reading" }, make("h4", {}, foreign(reading.filter, null, "span", { class: "mono" })), make("ol", { class: "steps" }, steps));
