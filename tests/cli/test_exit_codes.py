@@ -192,6 +192,7 @@ def test_consistency_of_too_few_documents_has_no_interval(
     assert ("too few documents" in shown) == few
     assert bool(re.search(r"\[[+-]?\d", shown)) != few, shown
     assert max(map(len, shown.splitlines())) <= 80
+    assert "documentsby" not in shown, "columns stay apart where nothing was read"
     assert main(["consistency", path, "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     found = document["sets"]["mlogiqa_mcq"]

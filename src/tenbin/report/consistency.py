@@ -180,7 +180,7 @@ def _print_everywhere(shown: _Lines, found: Mapping[str, Any]) -> None:
     shown.heading("over all languages")
     width = 35
     mean, alpha = found["agreement"], found["alpha"]
-    wide = _wide([mean])
+    wide = _wide(found[name] for name in ("agreement", "right_everywhere"))
     for name, text in (
         ("agreement", "two languages, at random, agree"),
         ("same_everywhere", "same answer everywhere"),
