@@ -14,14 +14,15 @@ from typing import Any
 
 from tenbin.version import __version__
 from tests.fuzz.running import Finding, Outcome, Plan, fuzz
-from tests.fuzz.targets import NAMES
+from tests.fuzz.targets import NAMES, find_targets
 
 
 def main() -> int:
     """Run; the exit code is 1 where there is a finding."""
     options = _parser().parse_args()
     targets = tuple(options.targets.split(",")) if options.targets else NAMES
-    seconds = options.seconds / len(targets) * options.processes if options.seconds else None
+    shares = sum(target.share for target in find_targets(targets))
+    seconds = options.seconds / shares * options.processes if options.seconds else None
     plan = Plan(targets, options.seed, options.inputs, seconds, options.hang, _tell)
     outcome = fuzz(plan, options.processes)
     _print_table(outcome)
@@ -42,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, help="in all; each target gets its share")
     parser.add_argument("--inputs", type=int, help="of each target, by its share")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--hang", type=float, default=60.0, help="seconds an input may take")
+    parser.add_argument("--hang", type=float, default=120.0, help="seconds an input may take")
     parser.add_argument("--failures", default="fuzz-failures", help="where failing inputs go")
     parser.add_argument("--summary", help="a JSON file of counts and findings")
     return parser

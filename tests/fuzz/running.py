@@ -77,7 +77,7 @@ class Plan:
     seed: int
     inputs: int | None = None
     seconds: float | None = None
-    hang: float = 60.0
+    hang: float = 120.0
     """Seconds after which an input counts as one that never ends."""
     tell: Callable[[Finding], None] = lambda finding: None
 
@@ -104,7 +104,7 @@ def _watch(names: tuple[str, ...], plan: Plan, outcome: Outcome) -> None:
     while left:
         with tempfile.TemporaryDirectory(prefix="tenbin-fuzz-", dir=_fast_folder()) as folder:
             state = Path(folder) / "state"
-            state.write_bytes(STATE.pack(0, _NOT_BEGUN, time.time()))
+            state.write_bytes(STATE.pack(0, _NOT_BEGUN, time.monotonic()))
             seconds = None if plan.seconds is None else plan.seconds - spent
             work = Work(left, plan.seed, first, plan.inputs, seconds, folder)
             ended, told = _attend(work, plan, outcome)
@@ -151,7 +151,7 @@ def _attend(work: Work, plan: Plan, outcome: Outcome) -> tuple[int, str]:
     while process.poll() is None:
         time.sleep(_LOOK)
         began = STATE.unpack((Path(work.folder) / "state").read_bytes())[2]
-        if time.time() - began > plan.hang:
+        if time.monotonic() - began > plan.hang:
             hung = True
             process.kill()
             process.wait()

@@ -22,7 +22,7 @@ from tests.fuzz.target import Target, input_at
 from tests.fuzz.verdict import judge
 
 STATE = struct.Struct("<qqd")
-"""The number of the target, of the input, and the moment it was begun."""
+"""The number of the target, of the input, and when it was begun, by a clock that never jumps."""
 _ROOM = 6 << 30
 """Bytes of address space beyond what a worker begins with."""
 _BETWEEN = 200
@@ -65,7 +65,7 @@ def main() -> None:
 
 def _noting(state: mmap.mmap, number: int) -> Callable[[int], None]:
     def note(index: int) -> None:
-        STATE.pack_into(state, 0, number, index, time.time())
+        STATE.pack_into(state, 0, number, index, time.monotonic())
 
     return note
 
