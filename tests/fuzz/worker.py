@@ -65,7 +65,8 @@ def main() -> None:
 
 def _noting(state: mmap.mmap, number: int) -> Callable[[int], None]:
     def note(index: int) -> None:
-        STATE.pack_into(state, 0, number, index, time.monotonic())
+        # At once: `pack_into` writes zeros first, which a reader would take for ages ago.
+        state[: STATE.size] = STATE.pack(number, index, time.monotonic())
 
     return note
 
