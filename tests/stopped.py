@@ -18,6 +18,12 @@ import tenbin.roster.running, tenbin.stopping
 tenbin.stopping.LIMIT_SECONDS = tenbin.stopping.SECONDS_TO_SAVE = 60.0
 tenbin.roster.running._SECONDS_TO_END = 60.0
 """
+_HEARD = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
+"""Under nohup or in the background of a shell, these tests' children would ignore signals too."""
 GUARD_SECONDS = 120
 """Against a hang; nothing here takes so long."""
 
@@ -36,7 +42,7 @@ def start(
     """
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": paths, "TENBIN_CACHE": str(folder / "cache")}
-    program = f"import sys, {_LIBRARIES}\n{_PATIENT if patient else ''}{code}\n"
+    program = f"import sys, {_LIBRARIES}\n{_HEARD}{_PATIENT if patient else ''}{code}\n"
     program += "from tenbin.cli import main\nif __name__ == '__main__':\n"
     script = folder / "program.py"
     script.write_text(f"{program}    sys.exit(main({arguments!r}))\n", encoding="utf-8")

@@ -35,7 +35,7 @@ def test_models_share_a_cluster(cluster: Any, tmp_path: Path) -> None:
         file = tmp_path / f"{way}.yaml"
         places = {"output_path": str(tmp_path / way), "cache_dir": str(tmp_path / f"{way}-cache")}
         file.write_text(yaml.safe_dump({**content, **places}), encoding="utf-8")
-        assert main(["run", "--config", str(file)]) == 1
+        assert main(["run", "--config", str(file)]) == 4, "one of them fails"
         written = {one.stem: one for one in (tmp_path / way).glob("*.json")}
         assert set(written) == set(names)
         found[way] = {name: json.loads(one.read_text()) for name, one in written.items()}
