@@ -6,6 +6,7 @@ A short form; `make soak` kills more than a hundred runs, on servers and workers
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,12 +46,12 @@ def test_kills_between_all_files_of_a_result(nursery: Nursery, tmp_path: Path) -
 def test_kills_around_journal_and_judging(nursery: Nursery, tmp_path: Path) -> None:
     case = scripted_cases()[0]
     moments = [
-        *(("planning", 1), ("sql BEGIN IMMEDIATE", 1), ("sql COMMIT", 4), ("answering", 3)),
-        *(("judging", 5), ("samples", 2)),
+        *(("planning", 1), ("sql BEGIN IMMEDIATE", 1), ("sql COMMIT", 4), ("judging", 5)),
+        ("samples", 2),
     ]
     known = profile(nursery, case, tmp_path / "undisturbed")
     chain = run_chain(nursery, case, known, tmp_path / "killed", moments)
-    assert_sound([chain], 6)
+    assert_sound([chain], 5)
 
 
 def test_a_model_s_run_at_random_moments(nursery: Nursery, tmp_path: Path) -> None:
@@ -72,9 +73,9 @@ def test_kills_during_a_download(nursery: Nursery, tmp_path: Path) -> None:
         known = profile(nursery, case, tmp_path / "undisturbed")
         steps = sorted(label for label in known.steps if stage_of(label) == "download")
         assert any(label.startswith("os.rename") for label in steps)
-        moments = [(one, 1) for one in steps if not one.startswith("os.mkdir")]
+        moments = [(one, 1) for one in steps if re.match(r"os\.re(name|move)|open .*part$", one)]
         chain = run_chain(nursery, case, known, tmp_path / "killed", moments)
     finally:
         server.shutdown()
         server.server_close()
-    assert_sound([chain], 4)
+    assert_sound([chain], 3)
