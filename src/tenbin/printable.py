@@ -17,6 +17,7 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_LONGEST_VALUE = 300
 _SHORT = {"\r": r"\r", "\x0b": r"\v", "\x0c": r"\f", "\x07": r"\a", "\x08": r"\b", "\0": r"\0"}
 
 
@@ -60,4 +61,5 @@ class _Brief(reprlib.Repr):
 
 def shown(value: object) -> str:
     """A value as Python writes it, briefly: however much it holds, a message can repeat it."""
-    return _Brief().repr(value)
+    text = _Brief().repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

@@ -14,6 +14,8 @@ from tests.metrics.watchdog import watchdog
 
 SEED = 20_260_801
 INPUTS = 40
+SHORT = tuple(name for name in NAMES if name != "chat_template")
+"""Without what takes long to import."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -35,9 +37,9 @@ def test_what_was_a_finding_is_none(name: str, path: Path, tmp_path: Path) -> No
 
 
 def test_a_short_run_finds_nothing() -> None:
-    outcome = fuzz(Plan(NAMES, SEED, inputs=INPUTS))
+    outcome = fuzz(Plan(SHORT, SEED, inputs=INPUTS))
     assert outcome.findings == []
-    for name, target in zip(NAMES, find_targets(NAMES), strict=True):
+    for name, target in zip(SHORT, find_targets(SHORT), strict=True):
         assert outcome.tallies[name].inputs == int(INPUTS * target.share)
 
 

@@ -11,6 +11,7 @@ _MODULES = {
     "task_file": "templates",
     "template": "templates",
     "filters": "templates",
+    "chat_template": "chats",
     "run_file": "configs",
     "model_args": "configs",
     "rows_jsonl": "rows",

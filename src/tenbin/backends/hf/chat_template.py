@@ -41,7 +41,9 @@ def apply_template(
                 )
             )
         compiled = _compiled(tokenizer.get_chat_template())
-        return render_limited(compiled, _fields(tokenizer, turns, variables))
+        text = render_limited(compiled, _fields(tokenizer, turns, variables))
+        text.encode()
+        return text
     except TooMuchWork as error:
         raise BackendError(
             f"the model's chat template does too much for one conversation: {error}",
@@ -49,6 +51,11 @@ def apply_template(
         ) from error
     except BackendError:
         raise
+    except UnicodeEncodeError as error:
+        raise BackendError(
+            "the model's chat template gives half of a surrogate pair, which is no character",
+            "leave --apply_chat_template out, or mend the template in the tokenizer's files",
+        ) from error
     except Exception as error:
         # Besides Jinja's own, whatever its functions and methods of Python raise.
         raise BackendError(
