@@ -199,6 +199,17 @@ def _metrics(pair: _Pair, wanted: Sequence[str]) -> Iterator[str]:
         yield from wanted
 
 
+def _outcomes(
+    found: Mapping[tuple[str, str], Sequence[Outcome]], id: str, metric: str
+) -> Sequence[Outcome]:
+    if (id, metric) not in found:
+        raise ResultError(
+            f"{id}: result.json has a score of {metric}, but no sample has an outcome of it",
+            "the stored run is damaged: run the same command again",
+        )
+    return found[id, metric]
+
+
 def _row(
     pair: _Pair,
     metric: str,
@@ -207,8 +218,8 @@ def _row(
 ) -> dict[str, Any]:
     detail = pair.baseline.document["details"][pair.baseline.id][metric]
     aggregation = _aggregation(pair.baseline.id, metric, detail)
-    mine = outcomes[pair.first][pair.baseline.id, metric]
-    theirs = outcomes[pair.second][pair.other.id, metric]
+    mine = _outcomes(outcomes[pair.first], pair.baseline.id, metric)
+    theirs = _outcomes(outcomes[pair.second], pair.other.id, metric)
     first, second = measured(aggregation, mine), measured(aggregation, theirs)
     # Whole texts have a length and no highest value; all other metrics run from 0 to 1 or to 100.
     top = None if "weight" in detail else 100.0 if detail["unit"] == "%" else 1.0

@@ -123,6 +123,10 @@ class _Usage(_Part):
     from_journal: Count
 
 
+class _Model(_Part):
+    engine: dict[str, Any] | None = None
+
+
 class _Settings(_Part):
     seed: Whole
 
@@ -142,7 +146,7 @@ class _Result(_Part):
     lengths: dict[str, _Lengths] = Field(default_factory=dict)
     usage: _Usage | None = None
     config: _Settings
-    model: dict[str, Any]
+    model: _Model
     engine: dict[str, Any] | None = None
     profile: str | None = None
     fingerprint: str
@@ -175,6 +179,12 @@ def _loose_ends(document: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"n-samples.{id}: lacks asked" for id, one in counts if "asked" not in one)
     for name in ("group_subtasks", "group_details"):
         yield from (f"{name}: lacks {id}" for id in document["groups"] if id not in document[name])
+    others = (id for id in document["group_details"] if id not in document["groups"])
+    yield from (f"groups: lacks {id}" for id in others)
+    for id, config in document["configs"].items():
+        if config.get("do_sample"):
+            drawn = (name for name in ("temperature", "top_p", "top_k") if config.get(name) is None)
+            yield from (f"configs.{id}: is sampled and lacks {name}" for name in drawn)
     yield from _unscored("groups", document["groups"], document["group_details"])
 
 
