@@ -19,6 +19,8 @@ from tenbin.journal.sources import checked_source
 from tenbin.journal.store import read_row
 from tenbin.shelf import CHUNK
 
+_WRITE_VERSION = 18
+"""Where a file of SQLite says which version may write it."""
 Progress = Callable[[int, int], None]
 """Told how many rows are done, and of how many."""
 
@@ -92,7 +94,12 @@ def _checked(
 
 
 def _structure_fault(path: Path, connection: sqlite3.Connection) -> str:
-    """What SQLite finds wrong with the structure of the file; empty: nothing."""
+    """What is wrong with the structure of the file; empty: nothing."""
+    with path.open("rb") as file:
+        header = file.read(_WRITE_VERSION + 1)
+    if len(header) > _WRITE_VERSION and header[_WRITE_VERSION] not in (1, 2):
+        # SQLite reads such a file, and refuses every write as if the disk were read-only.
+        return damaged(path, "its header asks for a newer SQLite").message
     said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode(errors="replace")
     return "" if said == "ok" else damaged(path, said).message
 
