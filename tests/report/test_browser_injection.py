@@ -156,7 +156,7 @@ def test_a_hostile_address_is_only_an_address(hostile: Path, open_page: OpenPage
 def test_charts_are_pictures_in_which_nothing_runs(hostile: Path, open_page: OpenPage) -> None:
     page = open_page(hostile.with_name("one.html"), "#/overview")
     page.locator(".as-figure summary").click()
-    page.wait_for_function("() => document.querySelector('figure img').naturalWidth > 0")
+    page.wait_for_function("() => document.querySelector('figure img')?.naturalWidth > 0")
     source = page.locator("figure img").get_attribute("src") or ""
     assert source.startswith("data:image/svg+xml") and "window.canary" in source
     assert page.evaluate("() => window.canary") is None
