@@ -121,7 +121,7 @@ def test_every_hostile_document_opens_as_text(hostile: Path, open_page: OpenPage
     task = page.evaluate("() => document.querySelector('#by-task').options[1].value")
     page.select_option("#by-task", task)
     page.wait_for_function(
-        "(n) => document.querySelector('.list .note').textContent.startsWith(n)",
+        "(n) => document.querySelector('.list .note')?.textContent.startsWith(n)",
         arg=f"{len(CORPUS)} of",
     )
     page.keyboard.press("Escape")

@@ -28,7 +28,7 @@ def test_a_long_list_draws_and_inflates_little(tmp_path: Path, open_page: OpenPa
             arg=place,
         )
         page.wait_for_function(
-            "([p, n]) => Math.abs(document.querySelector('.row').ariaPosInSet - p * n) < 60",
+            "([p, n]) => Math.abs(document.querySelector('.row')?.ariaPosInSet - p * n) < 60",
             arg=[place, number],
         )
         assert page.locator(".row").count() < 60
@@ -36,9 +36,9 @@ def test_a_long_list_draws_and_inflates_little(tmp_path: Path, open_page: OpenPa
     assert int(page.locator("html").get_attribute("data-inflated") or 0) == inflated
     page.locator("#text-search").fill("質問7777は")
     page.wait_for_function(
-        "() => document.querySelector('.list .note').textContent.startsWith('1 of')"
+        "() => document.querySelector('.list .note')?.textContent.startsWith('1 of')"
     )
     page.locator(".row").first.click()
     page.wait_for_function(
-        "() => document.querySelector('.sample h2').textContent.includes('d007777')"
+        "() => document.querySelector('.sample h2')?.textContent.includes('d007777')"
     )

@@ -79,7 +79,7 @@ def test_states_languages_and_words_filter(report: Path, open_page: OpenPage) ->
     page.select_option("#by-language", "ja")
     page.locator("#text-search").fill("仮説:")
     page.wait_for_function(
-        "() => document.querySelector('.list .note').textContent.startsWith('6 of')"
+        "() => document.querySelector('.list .note')?.textContent.startsWith('6 of')"
     )
 
 
@@ -90,7 +90,7 @@ def test_a_link_leads_to_one_document(report: Path, open_page: OpenPage) -> None
     assert page.locator('.row[aria-selected="true"] .row-id').inner_text().startswith("sv03")
     page.locator(".row").nth(1).click()
     page.wait_for_function(
-        "() => document.querySelector('.sample h2').textContent.includes('sv01')"
+        "() => document.querySelector('.sample h2')?.textContent.includes('sv01')"
     )
     assert "doc=sv01" in page.url
     missing = open_page(report, "#/samples?run=1&task=jnli-1.3-0.2&doc=nowhere")
@@ -125,11 +125,11 @@ def test_keys_move_through_documents(report: Path, open_page: OpenPage) -> None:
     first = page.locator(".sample h2").inner_text()
     page.keyboard.press("j")
     page.wait_for_function(
-        "(old) => document.querySelector('.sample h2').innerText !== old", arg=first
+        "(old) => document.querySelector('.sample h2')?.innerText !== old", arg=first
     )
     page.keyboard.press("k")
     page.wait_for_function(
-        "(old) => document.querySelector('.sample h2').innerText === old", arg=first
+        "(old) => document.querySelector('.sample h2')?.innerText === old", arg=first
     )
     page.locator(".rows").focus()
     page.keyboard.press("End")
