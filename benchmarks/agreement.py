@@ -182,7 +182,7 @@ def agreement(dtype: str, data_dir: str, exact: dict[str, Any]) -> dict[str, Any
 
 def gain(data_dir: str, documents: int, turns: int) -> dict[str, Any]:
     """One engine, the same few-shot requests, in turns with the cache and without."""
-    from tenbin.backends.hf.scoring import answer_scores
+    from tenbin.backends.text.score_requests import answer_scores
     from tenbin.backends.vllm.backend import VllmBackend
     from tenbin.backends.vllm.scoring import PREFIX_CACHE, PROMPT_LOGPROBS, VllmCore
 

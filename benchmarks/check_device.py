@@ -43,8 +43,8 @@ from tiny_models import FAMILIES, WORDS, make_larger, make_prompts, make_tiny, m
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.hf.backend import HfBackend, open_hf
-from tenbin.backends.hf.stepping import Stepper
-from tenbin.backends.hf.tensor_digest import model_digest
+from tenbin.backends.hf.generation.decode_step import Stepper
+from tenbin.backends.hf.model.tensor_digest import model_digest
 from tenbin.errors import BackendError
 from tenbin.records import (
     Failure,
@@ -394,9 +394,9 @@ def opened(arguments: dict[str, Any], device: str | None) -> HfBackend:
 
 def check_kernel(report: Report, device: torch.device) -> None:
     """The tree's kernel against a softmax in double precision, for all that it is told."""
-    from tenbin.backends.hf.tiles import plan_tiles
-    from tenbin.backends.hf.tree import make_packs
-    from tenbin.backends.hf.tree_kernel import KEYS, ROWS, attend
+    from tenbin.backends.hf.kernels.tiles import plan_tiles
+    from tenbin.backends.hf.kernels.tree_attention_triton import KEYS, ROWS, attend
+    from tenbin.backends.hf.model.prefix_tree import make_packs
 
     drawn = random.Random(1)
     torch.manual_seed(1)

@@ -22,9 +22,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.ray.cutting import cut
+from tenbin.backends.ray.sharding import cut
 from tenbin.backends.registry import open_backend
-from tenbin.planning.requests import generate_request, sample_request, score_request
+from tenbin.pipeline.requests import generate_request, sample_request, score_request
 from tenbin.records import Request, Sampling
 
 _WORDS = (*"日本の首都は東京ですabcdefg", "The", "answer", "is", "blue", "quick", "brown", "fox")

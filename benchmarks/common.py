@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings
-from tenbin.backends.hf.arguments import HfArguments
-from tenbin.backends.hf.conversion import converted_folder
-from tenbin.backends.hf.digests import Digests
-from tenbin.backends.hf.location import EMBEDDED_MODEL, locate_model
+from tenbin.backends.checkpoint.arguments import HfArguments
+from tenbin.backends.checkpoint.digests import Digests
+from tenbin.backends.checkpoint.gguf import converted_folder
+from tenbin.backends.checkpoint.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
-from tenbin.planning.requests import requests_of
-from tenbin.preparation import choose_cells, load_data, prompt_settings, prompts_of
+from tenbin.pipeline.prepare import choose_cells, load_data, prompt_settings, prompts_of
+from tenbin.pipeline.requests import requests_of
 from tenbin.records import Prompt, Request, Response
 from tenbin.results.document import git_revision
 

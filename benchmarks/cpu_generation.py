@@ -26,7 +26,7 @@ from common import (
     write_result,
 )
 
-from tenbin.planning.requests import generate_request
+from tenbin.pipeline.requests import generate_request
 from tenbin.records import Generate, Text
 
 TARGET = 3.0

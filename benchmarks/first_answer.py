@@ -25,10 +25,10 @@ def note() -> None:
 
 
 def run_tenbin() -> None:
-    import tenbin.run
+    import tenbin.pipeline.run
     from tenbin.cli import main
 
-    opened = tenbin.run.open_backend
+    opened = tenbin.pipeline.run.open_backend
 
     def open_backend(settings: Any) -> Any:
         # Wrapped when it is open: how and when its libraries are imported is part of the start.
@@ -43,7 +43,7 @@ def run_tenbin() -> None:
         backend.run = run
         return backend
 
-    tenbin.run.open_backend = open_backend
+    tenbin.pipeline.run.open_backend = open_backend
     sys.exit(main(ARGUMENTS))
 
 

@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from gpu_scoring import SHAPES, VOCABULARY, make_model
 
-from tenbin.backends.hf.compiling import When
-from tenbin.backends.hf.encoding import EncodedPrompt
-from tenbin.backends.hf.generation import Generator, Job
-from tenbin.backends.hf.memory import token_budget
+from tenbin.backends.hf.generation.generate import Generator, Job
+from tenbin.backends.hf.model.compilation import When
+from tenbin.backends.hf.model.memory import token_budget
+from tenbin.backends.text.encoding import EncodedPrompt
 
 NEW_TOKENS = 32
 

@@ -22,10 +22,10 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from tenbin.backends.hf.encoding import Row
-from tenbin.backends.hf.forward import Forward
-from tenbin.backends.hf.ladder import choose_core
-from tenbin.backends.hf.tree import make_packs
+from tenbin.backends.hf.model.forward import Forward
+from tenbin.backends.hf.model.prefix_tree import make_packs
+from tenbin.backends.hf.scoring.engine_selection import choose_core
+from tenbin.backends.text.encoding import Row
 
 SHAPES = {
     "1b": (2048, 8192, 16, 32, 8, 64),

@@ -25,9 +25,9 @@ from tenbin.api import Silence
 from tenbin.backends.base import Backend
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
-from tenbin.documents import DataChoice, load_documents
+from tenbin.data import DataChoice, load_documents
+from tenbin.pipeline.run import execute
 from tenbin.records import Dataset
-from tenbin.run import execute
 
 SIZES = (100, 300, 1000, 3000, 10_000)
 _RAW = ("question", "choice0", "choice1", "choice2", "choice3", "choice4", "label")

@@ -100,7 +100,7 @@ class Clock(Silence):
 
 def clock_stages(clock: Clock) -> dict[str, dict[str, float]]:
     """Wall and processor seconds of each stage, filled in as the run goes on."""
-    from tenbin import run as pipeline
+    from tenbin.pipeline import run as pipeline
 
     spent: dict[str, dict[str, float]] = {}
 
@@ -127,7 +127,7 @@ def clock_stages(clock: Clock) -> dict[str, dict[str, float]]:
 
 def one_pass(way: str, name: str, folder: Path) -> None:
     """One run, within a process of its own; prints what it took."""
-    from tenbin import run as pipeline
+    from tenbin.pipeline import run as pipeline
 
     clock = Clock()
     spent = clock_stages(clock)

@@ -39,7 +39,7 @@ from common import (
 
 from tenbin.api import Silence
 from tenbin.backends.base import Backend, BackendSettings, Workers
-from tenbin.backends.ray.cutting import cut
+from tenbin.backends.ray.sharding import cut
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
 from tenbin.records import Request
@@ -196,9 +196,9 @@ def write_many_rows(folder: Path, data_dir: str, count: int) -> None:
 
 def one_size(name: str, documents: int, folder: str) -> None:
     """One run, within a process of its own; prints times and memory."""
-    from tenbin import concluding
-    from tenbin import run as pipeline
     from tenbin.journal.store import Journal
+    from tenbin.pipeline import conclude as concluding
+    from tenbin.pipeline import run as pipeline
 
     spent: dict[str, float] = {}
 

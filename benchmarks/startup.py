@@ -34,9 +34,9 @@ from common import HERE, embedded_model, parser, say, setup_facts, write_result
 
 from tenbin.api import Silence
 from tenbin.config import build_config
-from tenbin.documents import DataChoice, load_documents
+from tenbin.data import DataChoice, load_documents
+from tenbin.pipeline.run import execute
 from tenbin.records import Dataset
-from tenbin.run import execute
 
 TASK = "jcommonsenseqa-1.1-0.1"
 FIRST, LATER, PEER = "tenbin, first", "tenbin, later", "lm_eval"

@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1]
 _LIBRARIES = "pandas, pyarrow.parquet, scipy.special, yaml"
 """Loaded before the clock runs, as in a run that has gone on for a while."""
 _PATIENT = """
-import tenbin.roster.running, tenbin.stopping
-tenbin.stopping.LIMIT_SECONDS = tenbin.stopping.SECONDS_TO_SAVE = 60.0
-tenbin.roster.running._SECONDS_TO_END = 60.0
+import tenbin.pipeline.many_models.run, tenbin.pipeline.interrupt
+tenbin.pipeline.interrupt.LIMIT_SECONDS = tenbin.pipeline.interrupt.SECONDS_TO_SAVE = 60.0
+tenbin.pipeline.many_models.run._SECONDS_TO_END = 60.0
 """
 _HEARD = """
 import signal

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT
-from tests.rendering.bad_templates import BAD_TEMPLATES
+from tests.sandbox.bad_templates import BAD_TEMPLATES
 
 TASK: dict[str, Any] = {
     "task": "made",
@@ -249,8 +249,8 @@ def refuse(*_, **__):
 
 from tenbin.backends.scripted import ScriptedBackend
 ScriptedBackend.run = refuse
-import tenbin.patterns
-tenbin.patterns.SECONDS = 0.1
+import tenbin.sandbox.patterns
+tenbin.sandbox.patterns.SECONDS = 0.1
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), -1))
 for line in sys.stdin:

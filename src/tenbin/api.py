@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenbin.asking import Listener
 from tenbin.backends.base import Backend
 from tenbin.config import AUTO, RunConfig, build_config
 from tenbin.errors import ConfigError
+from tenbin.pipeline.ask import Listener
 from tenbin.results.folder import read_run
 from tenbin.results.outcomes import outcomes_of
 
@@ -104,7 +104,7 @@ class Run:
 
     def sweep(self, metric: str | None = None) -> Sweep:
         """The report of a run that holds several templates, shots or draws of its tasks."""
-        from tenbin.choosing import full_report
+        from tenbin.pipeline.sweep import full_report
 
         return Sweep(self, full_report(self.document, outcomes_of(self.samples), metric))
 
@@ -199,7 +199,7 @@ def compare(
     Raises:
         TenbinError: There is nothing to compare, or the cells are not comparable; says why.
     """
-    from tenbin.comparing import Side, Wanted, compare_runs
+    from tenbin.analysis.compare import Side, Wanted, compare_runs
 
     opened = [run if isinstance(run, Run) else load_run(run) for run in runs]
     written = [None if isinstance(run, Run) else str(run) for run in runs]
@@ -236,9 +236,9 @@ def evaluate(
     config = build_config(given)
     _refuse_workers(model, config)
     if config.template == AUTO:
-        from tenbin.choosing import execute_auto as execute
+        from tenbin.pipeline.sweep import execute_auto as execute
     else:
-        from tenbin.run import execute
+        from tenbin.pipeline.run import execute
     finished = execute(
         config,
         listener or Silence(),
@@ -277,7 +277,7 @@ def sweep(
         listener: Told how the run goes on.
         **options: Also `templates`, `num_fewshot_sweep`, `seeds`, `select_on`.
     """
-    from tenbin.choosing import execute_sweep
+    from tenbin.pipeline.sweep import execute_sweep
 
     name = model if isinstance(model, str) else type(model).__name__
     config = build_config(
@@ -318,8 +318,8 @@ def consistency(
     Raises:
         TenbinError: The runs do not go together, or nothing shows which rows hold the same item.
     """
-    from tenbin.parallel.examining import examine
-    from tenbin.parallel.gathering import COLUMNS
+    from tenbin.analysis.consistency.columns import COLUMNS
+    from tenbin.analysis.consistency.examine import examine
 
     given: list[tuple[str, Mapping[str, Any], Iterable[Mapping[str, Any]]]] = []
     for run in runs:
@@ -359,7 +359,7 @@ def doctor(
     Raises:
         TenbinError: Anything the user can mend, with a hint.
     """
-    from tenbin.examination import as_document, examination_config, examine
+    from tenbin.pipeline.doctor import as_document, examination_config, examine
 
     given = dict(options, model=model, tasks=tasks if isinstance(tasks, str) else list(tasks))
     config = examination_config(given)

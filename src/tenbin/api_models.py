@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.api import Run, Silence, load_run
-from tenbin.asking import Listener
 from tenbin.config import AT_ONCE, MODELS, list_models
 from tenbin.errors import ConfigError
-from tenbin.roster.entries import check_entries, read_entries
-from tenbin.roster.running import Ended, run_entries
+from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.many_models.entries import check_entries, read_entries
+from tenbin.pipeline.many_models.run import Ended, run_entries
 
 _WHERE = "evaluate_models"
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tenbin.printable import brief
+from tenbin.sandbox.printable import brief
 
 _LONGEST_MESSAGE, _LONGEST_HINT = 4_000, 2_000
 """Characters: a message may repeat what it was given, which may be a file of any size."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tenbin.analysis.command import run_command
-from tenbin.analysis.sweep import sweep_report
+from tenbin.analysis.sweep.command import run_command
+from tenbin.analysis.sweep.report import sweep_report
 from tenbin.errors import ResultError
 from tenbin.records import Cell, Outcome
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from tests.backends.tiny import CONFIGS, make_model, make_tokenizer
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.hf import checkpoint
+from tenbin.backends.checkpoint import checkpoint
 from tenbin.backends.registry import open_backend
+from tests.backends.tiny import CONFIGS, make_model, make_tokenizer
 
 # One thread: two that wait for each other on a busy machine are many times slower.
 torch.set_num_threads(1)

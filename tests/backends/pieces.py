@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.backends.tiny import SENTENCES
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from tests.backends.tiny import SENTENCES
 
 
 def sentencepiece_folder(folder: Path, kind: str, file: str = "tokenizer") -> None:

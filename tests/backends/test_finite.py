@@ -9,17 +9,16 @@ from typing import Any
 
 import pytest
 import torch
-from tests.backends.tiny import make_model
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.finite import NotFiniteError, finite_only, summed
 from tenbin.backends.hf.backend import HfBackend, open_hf
-from tenbin.backends.hf.desk import GroupScore, RowScore
-from tenbin.backends.hf.drawing import NO_TOKEN, Choice
-from tenbin.backends.hf.encoding import Row
-from tenbin.backends.hf.forward import Forward
-from tenbin.backends.hf.packed import PackedTree
-from tenbin.backends.hf.probe import Probe, _largest, _noise
+from tenbin.backends.hf.generation.sampler import NO_TOKEN, Choice
+from tenbin.backends.hf.model.forward import Forward
+from tenbin.backends.hf.scoring.probe import Probe, _largest, _noise
+from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.text.encoding import Row
+from tenbin.backends.text.score_collector import GroupScore, RowScore
 from tenbin.records import (
     Failure,
     Generate,
@@ -32,6 +31,7 @@ from tenbin.records import (
     Scores,
     Text,
 )
+from tests.backends.tiny import make_model
 
 ENGINES = ["tree", "rows", "cache", "plain"]
 SAMPLINGS = [None, Sampling(0.8), Sampling(0.8, top_k=5), Sampling(1.0, top_p=0.7)]

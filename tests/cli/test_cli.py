@@ -192,7 +192,7 @@ def test_a_narrow_terminal_gets_lines_instead_of_shreds(
     from rich.console import Console
 
     import tenbin
-    from tenbin.report.terminal import print_results
+    from tenbin.report.terminal.scores import print_results
 
     path = tmp_path / "r.json"
     run(
@@ -358,9 +358,9 @@ def test_a_full_scratch_disk_is_an_error_that_names_it(
     elif where == "database":
         # SQLite's limit on pages stands in for the disk.
         tables = ("PRAGMA max_page_count=2", "CREATE TABLE t (x)", "CREATE TABLE u (x)")
-        monkeypatch.setattr("tenbin.planning.plan._TABLES", tables)
+        monkeypatch.setattr("tenbin.pipeline.plan._TABLES", tables)
     else:  # pages are also written to make room for those that are read
-        monkeypatch.setattr("tenbin.planning.plan.Plan.planned", full_database)
+        monkeypatch.setattr("tenbin.pipeline.plan.Plan.planned", full_database)
     code, out, err = run(
         capsys, "run", "--model", "scripted", "--tasks", "jnli", "--sample_data", "--limit", "1",
         "--no_cache", "--output_path", str(tmp_path / "r.json"),

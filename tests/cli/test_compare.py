@@ -11,7 +11,7 @@ from rich.console import Console
 
 import tenbin
 from tenbin.cli import main
-from tenbin.report.comparison import print_comparison
+from tenbin.report.terminal.comparison import print_comparison
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 import tenbin
 from tenbin.cli import main
-from tenbin.report.diagnosis import print_diagnosis
+from tenbin.report.terminal.doctor import print_diagnosis
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -125,10 +125,17 @@ def small_model(folder: Path) -> Path:
     return folder
 
 
-_ALWAYS = ("tenbin.cli", "tenbin.run", "pyarrow.parquet", "yaml", "scipy.stats", "rich.console")
+_ALWAYS = (
+    "tenbin.cli",
+    "tenbin.pipeline.run",
+    "pyarrow.parquet",
+    "yaml",
+    "scipy.stats",
+    "rich.console",
+)
 _TORCH = (
     *("torch", "transformers", "transformers.models.llama.modeling_llama"),
-    *("tenbin.backends.hf.backend", "tenbin.backends.hf.loading"),
+    *("tenbin.backends.hf.backend", "tenbin.backends.hf.model.loading"),
 )
 MODULES = {
     "scripted": _ALWAYS,

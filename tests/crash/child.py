@@ -32,16 +32,16 @@ from pathlib import Path
 from typing import Any
 
 STAGES = {
-    "planning": "tenbin.planning.plan:Plan._write",
-    "judging": "tenbin.judging:judge_planned",
-    "samples": "tenbin.concluding:sample_row",
-    "scores": "tenbin.concluding:summarise_cells",
+    "planning": "tenbin.pipeline.plan:Plan._write",
+    "judging": "tenbin.pipeline.judge:judge_planned",
+    "samples": "tenbin.pipeline.conclude:sample_row",
+    "scores": "tenbin.pipeline.conclude:summarise_cells",
     "answering": "tenbin.journal.answers:Answers.write",
-    "probing": "tenbin.backends.hf.recalling:Forward",
-    "forward": "tenbin.backends.hf.desk:Desk.targets",
-    "decoding": "tenbin.backends.hf.stepping:Stepper.step",
+    "probing": "tenbin.backends.hf.probe_reuse:Forward",
+    "forward": "tenbin.backends.text.score_collector:Desk.targets",
+    "decoding": "tenbin.backends.hf.generation.decode_step:Stepper.step",
     "posting": "tenbin.backends.openai.transport:Transport.post",
-    "handing out": "tenbin.backends.ray.crew:Crew.give",
+    "handing out": "tenbin.backends.ray.worker_pool:Crew.give",
 }
 """Functions whose calls are steps, by the name of their stage."""
 
@@ -176,7 +176,7 @@ def run(order: dict[str, Any]) -> int:
         count_scripted(steps)
     hear_calls(steps, stages)
     if "TENBIN_CRASH_PLAIN_HTTP" in os.environ:
-        from tenbin.documents import download
+        from tenbin.data import download
 
         download.SCHEMES = frozenset({"http", "https"})
     hear_files(steps, [Path(folder).resolve() for folder in order["folders"]])

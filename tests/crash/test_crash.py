@@ -15,8 +15,8 @@ import pytest
 
 from tests.crash.cases import MODULES, download_case, hf_cases, scripted_cases, small_model
 from tests.crash.chains import Chain, Moments, Nursery, profile, run_chain, stage_of
-from tests.documents.test_document_downloads import MLOGIQA_PATH, Site
-from tests.documents.written_rows import MLOGIQA, as_lines
+from tests.data.test_document_downloads import MLOGIQA_PATH, Site
+from tests.data.written_rows import MLOGIQA, as_lines
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="finds its processes in /proc"

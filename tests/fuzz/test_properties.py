@@ -16,25 +16,25 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tenbin.analysis.consistency.alignment_file import read_alignment
 from tenbin.backends.openai.conversation import (
     read_conversation,
     variables_of,
     write_conversation,
 )
 from tenbin.config import build_config, parse_model_args, read_run_file
-from tenbin.documents.reading import RowFile
+from tenbin.data.readers import RowFile
+from tenbin.files.json_text import DEEPEST, JsonError, parse_json
+from tenbin.files.yaml_text import read_yaml, write_yaml
 from tenbin.journal.payloads import decode, encode
 from tenbin.journal.store import Journal
-from tenbin.json_text import DEEPEST, JsonError, parse_json
-from tenbin.parallel.alignment_file import read_alignment
-from tenbin.printable import brief, visible
-from tenbin.recording import run_file
+from tenbin.pipeline.record import run_file
 from tenbin.records import Picked, Response, Rolled, Scores, Text, Usage
 from tenbin.results.folder import RunFolder, read_run, write_run
 from tenbin.results.progress import read_progress, write_progress
 from tenbin.results.samples import read_samples, write_samples
+from tenbin.sandbox.printable import brief, visible
 from tenbin.statistics.alignment import natural_order
-from tenbin.yaml_files import read_yaml, write_yaml
 from tests.report.made_run import choice_row, config, result
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)

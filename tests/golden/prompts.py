@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.config import build_config
-from tenbin.preparation import choose_cells, load_data, prompt_settings, prompts_of
+from tenbin.pipeline.prepare import choose_cells, load_data, prompt_settings, prompts_of
 from tenbin.records import Task
 from tenbin.tasks.registry import load_registry
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.api import Silence
-from tenbin.asking import ask
-from tenbin.describing import Given
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
-from tenbin.planning.queue import Queue
+from tenbin.pipeline.ask import ask
+from tenbin.pipeline.queue import Queue
 from tenbin.records import Request, Response, Rolled, Scores, Text
-from tests.test_asking import queue_of
+from tenbin.records.model_info import Given
+from tests.pipeline.test_ask import queue_of
 
 FINGERPRINT = "a-model"
 DESCRIPTION = {"engine": {"name": "made", "mode": "tests"}, "parameters": 12}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tenbin.errors import ConfigError, JournalError
-from tenbin.journal.listing import choose_journal, describe_journal, find_journals
-from tenbin.journal.locking import lock_path
-from tenbin.journal.pruning import choose_to_prune, read_age, read_size, remove_journal
+from tenbin.journal.locks import lock_path
+from tenbin.journal.prune import choose_to_prune, read_age, read_size, remove_journal
+from tenbin.journal.show import choose_journal, describe_journal, find_journals
 from tenbin.journal.store import Journal
 from tests.journal.made import answer_to
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tenbin.errors import JournalError
-from tenbin.journal.checking import check_journal
-from tenbin.journal.listing import describe_journal, find_journals
-from tenbin.journal.repairing import find_kept, repair_journal
+from tenbin.journal.check import check_journal
+from tenbin.journal.repair import find_kept, repair_journal
+from tenbin.journal.show import describe_journal, find_journals
 from tenbin.journal.store import Journal
 from tests.journal.made import (
     COUNT,

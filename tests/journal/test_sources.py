@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tenbin.describing import Given, engine_notices, engines_of, model_entries
 from tenbin.journal.store import Journal
+from tenbin.records.model_info import Given, engine_notices, engines_of, model_entries
 from tests.journal.made import (
     COUNT,
     DESCRIPTION,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.backends.thinking import cut_at_stops, split_thought
+from tenbin.backends.text.thinking import cut_at_stops, split_thought
 from tenbin.metrics.japanese import (
     count_words,
     japanese_exact_match,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tenbin import patterns
 from tenbin.metrics import filters, patience, steps
 from tenbin.metrics.patience import Patience
+from tenbin.sandbox import patterns
 
 SLOW = r"(a|aa)+$"
 HOSTILE = "a" * 60 + "b"

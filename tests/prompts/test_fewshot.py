@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tenbin.errors import ConfigError
+from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.fewshot import open_draw
-from tenbin.prompts.pool import Pool
 from tenbin.records import Document, FewshotPlan, Task
 from tenbin.tasks.registry import load_registry
 

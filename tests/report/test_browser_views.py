@@ -327,8 +327,8 @@ def test_the_interface_speaks_japanese(
 
 
 def test_blocks_in_a_folder_open_from_a_disk(tmp_path: Path, open_page: OpenPage) -> None:
-    from tenbin.report.html.writing import write_page
-    from tenbin.reporting import build_page
+    from tenbin.report.html.build import build_page
+    from tenbin.report.html.write import write_page
 
     page = build_page([read_run(choice_run(tmp_path / "run", 40))])
     assert write_page(page, tmp_path / "r.html", largest=0) is not None
@@ -422,7 +422,7 @@ def test_a_hostile_pattern_of_a_stored_run_is_tried_once_and_said_to_be_slow(
         return honest(source, text)
 
     monkeypatch.setattr(steps, "find_all", counted)
-    monkeypatch.setattr("tenbin.patterns.SECONDS", 0.1)
+    monkeypatch.setattr("tenbin.sandbox.patterns.SECONDS", 0.1)
     slow = {"slow": [{"function": "regex", "regex_pattern": "(a|aa)+$"}]}
     made = config("made", filters=slow, output_type="generate")
     unweighed = {"choices": None, "continuations": None, "logprobs": None, "gold": None}

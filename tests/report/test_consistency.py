@@ -10,7 +10,7 @@ from rich.console import Console
 
 import tenbin
 from tenbin.backends.scripted import ScriptedBackend
-from tenbin.report.consistency import print_consistency
+from tenbin.report.terminal.consistency import print_consistency
 
 pytestmark = pytest.mark.usefixtures("cache")
 

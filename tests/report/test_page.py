@@ -15,10 +15,10 @@ import pytest
 from tenbin.errors import ConfigError, StorageError
 from tenbin.metrics.extraction.standing import Standing
 from tenbin.metrics.steps import FILTERS
-from tenbin.report.html.packing import Blocks
+from tenbin.report.html.messages import LANGUAGES, messages
 from tenbin.report.html.page import Page, Place, content_policy, page_text, script, style
-from tenbin.report.html.wording import LANGUAGES, messages
-from tenbin.report.html.writing import write_page
+from tenbin.report.html.sample_blocks import Blocks
+from tenbin.report.html.write import write_page
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>\u2028&lt;"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenbin.report import progress
+from tenbin.report.terminal import progress
 
 
 class Clock:

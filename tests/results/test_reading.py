@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tenbin
-from tenbin.atomic import atomic_file
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.errors import ResultError
+from tenbin.files.atomic import atomic_file
 from tenbin.results import folder as folders
 from tenbin.results.reading import read_run
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.backends.hf.encoding import Row
+from tenbin.backends.text.encoding import Row
 from tenbin.backends.vllm.scoring import PROMPT_LOGPROBS, VllmCore
 from tenbin.records import Failure, Generate, Roll, Rolled, Sampling, Score, Scores, Text, Thinking
 from tests.backends.reference import greedy_ids

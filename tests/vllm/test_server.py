@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.hf.arguments import HfArguments
-from tenbin.backends.hf.conversion import converted_folder
-from tenbin.backends.hf.digests import Digests
-from tenbin.backends.hf.location import EMBEDDED_MODEL, locate_model
+from tenbin.backends.checkpoint.arguments import HfArguments
+from tenbin.backends.checkpoint.digests import Digests
+from tenbin.backends.checkpoint.gguf import converted_folder
+from tenbin.backends.checkpoint.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Picked, Roll, Score, Scores, Text

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from tenbin.readings import Reading, Vocabulary
 from tenbin.records import Prompt, Request, Response
+from tenbin.records.tokenized import Reading, Vocabulary
 
 Encoding = Literal["joint", "separate"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tenbin.backends.base import Backend, BackendSettings, Tokenizer, TokenReader
-from tenbin.backends.collector import resting_collector
+from tenbin.backends.gc_pause import resting_collector
 from tenbin.errors import BackendError, ConfigError, guess_at
 
 
@@ -37,8 +37,8 @@ class Entry:
 _ENTRIES = {
     "hf": Entry(
         "tenbin.backends.hf.backend:open_hf",
-        check="tenbin.backends.hf.location:check_place",
-        reader="tenbin.backends.hf.inspection:open_reader",
+        check="tenbin.backends.checkpoint.location:check_place",
+        reader="tenbin.backends.text.inspection:open_reader",
         extra="hf",
         on_gpus=True,
         aliases=("hf-causal", "hf-auto"),  # lm-eval's older names
@@ -46,7 +46,7 @@ _ENTRIES = {
     "scripted": Entry(
         "tenbin.backends.scripted:open_scripted",
         check="tenbin.backends.scripted:open_scripted",
-        reader="tenbin.backends.scripted_reader:open_reader",
+        reader="tenbin.backends.scripted_inspection:open_reader",
     ),
     "openai": Entry(
         "tenbin.backends.openai.backend:open_completions",
@@ -62,7 +62,7 @@ _ENTRIES = {
     ),
     "vllm": Entry(
         "tenbin.backends.vllm.backend:open_vllm",
-        check="tenbin.backends.vllm.checking:check_model",
+        check="tenbin.backends.vllm.check:check_model",
         reader="tenbin.backends.vllm.checkpoint:open_reader",
         extra="vllm",
         on_gpus=True,
@@ -147,7 +147,7 @@ def open_tokenizer(settings: BackendSettings) -> Tokenizer:
         ConfigError: An argument is unknown.
         BackendError: The tokenizer is not there, or a library it needs is missing.
     """
-    function = "tenbin.backends.hf.checkpoint:open_tokenizer"
+    function = "tenbin.backends.checkpoint.checkpoint:open_tokenizer"
     return cast(Tokenizer, _call_of(BACKENDS["hf"], function, settings))
 
 

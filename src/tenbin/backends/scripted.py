@@ -18,7 +18,7 @@ from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings, Boundary, Encoding
 from tenbin.backends.finite import not_finite as failed_not_finite
-from tenbin.backends.thinking import cut_at_stops, split_thought
+from tenbin.backends.text.thinking import cut_at_stops, split_thought
 from tenbin.errors import BackendError, ConfigError
 from tenbin.records import (
     Failure,

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from tenbin.cli.arguments import build_parser, explain_unknown, normalise_flags
 from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
 from tenbin.errors import ModelLost, NothingScored, TenbinError
-from tenbin.report.escaping import visible
-from tenbin.stopping import stop_message, stopped_by, stopping_on_signals, what_was_saved
+from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals, what_was_saved
+from tenbin.report.terminal.escape import visible
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,8 +77,8 @@ def _explained(error: Exception) -> TenbinError | None:
     import sqlite3
     from pathlib import Path
 
-    from tenbin.disks import unwritten
-    from tenbin.shelf import is_storage_fault, scratch_fault, scratch_folder
+    from tenbin.files.disk_errors import unwritten
+    from tenbin.files.disk_list import is_storage_fault, scratch_fault, scratch_folder
 
     if isinstance(error, sqlite3.Error) and is_storage_fault(error):
         # Journals explain their own errors: this is a scratch database that is being read.

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tenbin.config import split_list
-from tenbin.disks import write_output
 from tenbin.errors import ConfigError
+from tenbin.files.disk_errors import write_output
 
 
 def execute(options: argparse.Namespace) -> int:
     """Compare, and print or write what came out."""
     from tenbin.api import compare
-    from tenbin.report.comparison import print_comparison
+    from tenbin.report.terminal.comparison import print_comparison
 
     document = compare(
         *options.runs,

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from tenbin.config import split_list
-from tenbin.disks import write_output
+from tenbin.files.disk_errors import write_output
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -28,8 +28,8 @@ def execute(options: argparse.Namespace) -> int:
         print(text, end="")
         return 0
 
-    from tenbin.report.consistency import print_consistency
-    from tenbin.report.escaping import visible
+    from tenbin.report.terminal.consistency import print_consistency
+    from tenbin.report.terminal.escape import visible
 
     print_consistency(document, options.items)
     if options.output:

@@ -6,8 +6,8 @@ import argparse
 import json
 
 from tenbin.cli.run import given_by
-from tenbin.examination import as_document, examination_config, examine
-from tenbin.report.progress import open_progress
+from tenbin.pipeline.doctor import as_document, examination_config, examine
+from tenbin.report.terminal.progress import open_progress
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -20,7 +20,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps(document, ensure_ascii=False, indent=2))
     else:
-        from tenbin.report.diagnosis import print_diagnosis
+        from tenbin.report.terminal.doctor import print_diagnosis
 
         print_diagnosis(document)
     return 1 if options.strict and document["severity"] == "problem" else 0

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tenbin.errors import ConfigError
-from tenbin.journal.checking import Checked, check_journal
-from tenbin.journal.listing import choose_journal, describe_journal, find_journals
-from tenbin.journal.pruning import choose_to_prune, read_age, read_size, remove_journal
-from tenbin.journal.repairing import find_kept, remove_kept, repair_journal
+from tenbin.journal.check import Checked, check_journal
+from tenbin.journal.prune import choose_to_prune, read_age, read_size, remove_journal
+from tenbin.journal.repair import find_kept, remove_kept, repair_journal
+from tenbin.journal.show import choose_journal, describe_journal, find_journals
 
 
 def execute(options: argparse.Namespace) -> int:
     """Do what was asked for; the exit code is 1 where a check has found damage."""
-    from tenbin.documents import cache_directory
+    from tenbin.data import cache_directory
 
     cache = Path(options.cache_dir) if options.cache_dir else cache_directory()
     actions = {"show": _show, "check": _check, "repair": _repair, "prune": _prune}
@@ -26,13 +26,13 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    from tenbin.report.console import make_console
+    from tenbin.report.terminal.console import make_console
 
     make_console().print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _show(options: argparse.Namespace, folder: Path) -> int:
-    from tenbin.cli.journal_tables import print_journal, print_journals
+    from tenbin.report.terminal.journals import print_journal, print_journals
 
     if options.journal:
         print_journal(describe_journal(choose_journal(options.journal, folder)))
@@ -102,7 +102,7 @@ def _prune(options: argparse.Namespace, folder: Path) -> int:
         for path in paths:
             _say(f"{path}")
     else:
-        from tenbin.cli.journal_tables import print_journals
+        from tenbin.report.terminal.journals import print_journals
 
         remove = remove_journal
         going = choose_to_prune(
@@ -137,7 +137,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
         return
     from rich.progress import Progress
 
-    from tenbin.report.console import make_error_console
+    from tenbin.report.terminal.console import make_error_console
 
     with Progress(console=make_error_console(), transient=True) as progress:
         task = progress.add_task(what, total=None)

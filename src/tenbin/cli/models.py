@@ -6,19 +6,19 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tenbin.asking import Listener
 from tenbin.cli.exit_codes import ERROR, SOME_FAILED, code_of_run
 from tenbin.cli.run import flags_of, prepare_report, without_other_data
 from tenbin.config import ModelsFile
-from tenbin.roster.running import Ended
+from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.many_models.run import Ended
 
 
 def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:
     """Run all models and show their scores."""
-    from tenbin.report.models import print_models
-    from tenbin.report.progress import NamedProgress, open_progress
-    from tenbin.roster.entries import check_entries, read_entries
-    from tenbin.roster.running import run_entries
+    from tenbin.pipeline.many_models.entries import check_entries, read_entries
+    from tenbin.pipeline.many_models.run import run_entries
+    from tenbin.report.terminal.many_models import print_models
+    from tenbin.report.terminal.progress import NamedProgress, open_progress
 
     flags = flags_of(options, "report")
     shared = without_other_data(file.shared, flags)

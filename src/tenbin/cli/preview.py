@@ -14,9 +14,15 @@ from tenbin.cli.run import config_from
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
 from tenbin.metrics.rolling import count_bytes, count_characters, count_words
-from tenbin.preparation import choose_cells, data_choice, load_data, prompt_settings, prompts_of
+from tenbin.pipeline.prepare import (
+    choose_cells,
+    data_choice,
+    load_data,
+    prompt_settings,
+    prompts_of,
+)
 from tenbin.records import Prompt
-from tenbin.report.progress import open_progress
+from tenbin.report.terminal.progress import open_progress
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -106,8 +112,8 @@ def _lengths(text: str, tokenizer: Tokenizer | None) -> dict[str, int]:
 def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     from rich.text import Text
 
-    from tenbin.report.console import make_console
-    from tenbin.report.escaping import visible
+    from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.escape import visible
 
     console = make_console()
     console.rule(f"{prompt.cell.id} · shots {prompt.cell.shots} · document {prompt.document}")

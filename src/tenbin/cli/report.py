@@ -9,9 +9,9 @@ from pathlib import Path
 
 def execute(options: argparse.Namespace) -> int:
     """Print the summary of each run, write the report, and say where everything is."""
-    from tenbin.report.charts.drawing import import_altair
-    from tenbin.report.html.wording import messages
-    from tenbin.report.terminal import print_results
+    from tenbin.report.charts.draw import import_altair
+    from tenbin.report.html.messages import messages
+    from tenbin.report.terminal.scores import print_results
     from tenbin.results.folder import read_run
 
     import_altair()
@@ -26,10 +26,10 @@ def write_report(
     runs: Sequence[str | Path], output: Path, language: str = "en", charts: str | None = None
 ) -> None:
     """Write the page and the pictures, and say where they are."""
-    from tenbin.report.charts.drawing import write_charts
-    from tenbin.report.console import make_console
-    from tenbin.report.html.writing import write_page
-    from tenbin.reporting import build_page, choose_charts
+    from tenbin.report.charts.draw import write_charts
+    from tenbin.report.html.build import build_page, choose_charts
+    from tenbin.report.html.write import write_page
+    from tenbin.report.terminal.console import make_console
     from tenbin.results.folder import read_run
 
     console = make_console()

@@ -53,16 +53,16 @@ def execute(options: argparse.Namespace) -> int:
     config = config_from(options, "report")
     prepare_report(options)
 
-    from tenbin.report.progress import open_progress
+    from tenbin.report.terminal.progress import open_progress
 
     if config.template == AUTO:
-        from tenbin.choosing import execute_auto as run
+        from tenbin.pipeline.sweep import execute_auto as run
     else:
-        from tenbin.run import execute as run
+        from tenbin.pipeline.run import execute as run
     finished = run(config, open_progress())
 
-    from tenbin.report.console import make_console
-    from tenbin.report.terminal import print_results
+    from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.scores import print_results
 
     print_results(finished.document)
     if finished.folder is not None:
@@ -78,7 +78,7 @@ def execute(options: argparse.Namespace) -> int:
 def prepare_report(options: argparse.Namespace) -> None:
     """What `--report` needs must be there before hours of work, not after."""
     if options.report:
-        from tenbin.report.charts.drawing import import_altair
+        from tenbin.report.charts.draw import import_altair
 
         import_altair()
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 def execute(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    from tenbin.report.charts.drawing import import_altair
-    from tenbin.report.console import make_console
-    from tenbin.report.escaping import visible
-    from tenbin.serving.access import is_loopback
-    from tenbin.serving.server import Server
+    from tenbin.report.charts.draw import import_altair
+    from tenbin.report.serve.access import is_loopback
+    from tenbin.report.serve.server import Server
+    from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.escape import visible
 
     import_altair()
     token = options.token

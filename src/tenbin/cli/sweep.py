@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from tenbin.cli.exit_codes import code_of_run
 from tenbin.cli.run import config_from, prepare_report, report_on
-from tenbin.disks import write_output
 from tenbin.errors import ConfigError
+from tenbin.files.disk_errors import write_output
 
 _NOT_CONFIG = ("run", "metric", "format", "report_file", "report")
 _Reported: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -27,7 +27,7 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps(report, ensure_ascii=False, indent=2))
         return code_of_run(document)
 
-    from tenbin.report.sweep import print_answering, print_sweep
+    from tenbin.report.terminal.sweep import print_answering, print_sweep
 
     print_sweep(report)
     print_answering(document)
@@ -46,7 +46,7 @@ def _stored(options: argparse.Namespace) -> _Reported:
             "leave the run out to evaluate, or the flags to read it back",
         )
 
-    from tenbin.choosing import full_report
+    from tenbin.pipeline.sweep import full_report
     from tenbin.results.folder import read_run
     from tenbin.results.outcomes import outcomes_of
 
@@ -59,8 +59,8 @@ def _fresh(options: argparse.Namespace) -> _Reported:
     config = config_from(options, *_NOT_CONFIG)
     prepare_report(options)
 
-    from tenbin.choosing import execute_sweep
-    from tenbin.report.progress import open_progress
+    from tenbin.pipeline.sweep import execute_sweep
+    from tenbin.report.terminal.progress import open_progress
 
     finished = execute_sweep(config, open_progress(), options.metric)
     if finished.run.folder is not None:

@@ -6,7 +6,7 @@ import argparse
 from fnmatch import fnmatchcase
 
 from tenbin.config import split_list
-from tenbin.documents.pinned import describe_dataset
+from tenbin.data.pinned import describe_dataset
 from tenbin.records import Task
 from tenbin.tasks.registry import Registry, load_registry
 
@@ -16,7 +16,7 @@ def execute(options: argparse.Namespace) -> int:
     from rich import box
     from rich.table import Table
 
-    from tenbin.report.console import make_console
+    from tenbin.report.terminal.console import make_console
 
     registry = load_registry(split_list(options.include_path or ""))
     tasks = [task for task in registry.all() if _matches(task, options.pattern)]

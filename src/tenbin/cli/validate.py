@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tenbin.config import RunConfig, build_config
-from tenbin.preparation import data_choice, reach_of
+from tenbin.pipeline.prepare import data_choice, reach_of
 from tenbin.records import Task
 from tenbin.tasks.loader import load_file
 from tenbin.tasks.registry import load_registry
@@ -16,9 +16,9 @@ def execute(options: argparse.Namespace) -> int:
     """Print what was checked; the exit code is 1 when there is an error."""
     from rich.text import Text
 
-    from tenbin.report.console import make_console
-    from tenbin.report.escaping import visible
-    from tenbin.validation import validate_task
+    from tenbin.pipeline.validate import validate_task
+    from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.escape import visible
 
     console = make_console()
     config = build_config(

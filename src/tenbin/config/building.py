@@ -11,11 +11,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from tenbin.config import kinds, writing
+from tenbin.config.profiles import Profile, find_profile
 from tenbin.config.settings import CROSSFIT, RunConfig
 from tenbin.errors import ConfigError
-from tenbin.printable import shown
-from tenbin.profiles import Profile, find_profile
 from tenbin.records import MOST_REPEATS, MOST_SHOTS
+from tenbin.sandbox.printable import shown
 
 
 def _selection(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from tenbin.config.building import check_values
 from tenbin.config.kinds import positive
 from tenbin.errors import ConfigError
-from tenbin.printable import shown
+from tenbin.sandbox.printable import shown
 
 MODELS, AT_ONCE = "models", "models_at_once"
 """Keys of a run file that many models have in common."""
@@ -74,7 +74,7 @@ def list_models(given: Mapping[str, Any], where: str) -> ModelsFile:
 
 
 def _read_mapping(path: str | Path) -> dict[str, Any]:
-    from tenbin.yaml_files import YamlError, read_yaml
+    from tenbin.files.yaml_text import YamlError, read_yaml
 
     try:
         loaded = read_yaml(Path(path))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from tenbin.profiles import Profile, find_profile
+from tenbin.config.profiles import Profile, find_profile
 from tenbin.records import Thinking
 
 DEFAULT_SEED = 1234

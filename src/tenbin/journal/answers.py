@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tenbin.describing import ROUND, Given, lasting
 from tenbin.errors import BackendError
+from tenbin.files.disk_list import chunks, marks, scratch_database
 from tenbin.journal.rounds import Rounds
 from tenbin.journal.store import Journal
 from tenbin.records import Failure, Response
-from tenbin.shelf import chunks, marks, scratch_database
+from tenbin.records.model_info import ROUND, Given, lasting
 
 _TABLE = "CREATE TABLE answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
 

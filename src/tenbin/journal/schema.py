@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tenbin.errors import JournalError
 from tenbin.journal.digests import RowDigest
-from tenbin.journal.faults import damaged, repairing
 from tenbin.journal.payloads import PayloadError, decode
+from tenbin.journal.sqlite_errors import damaged, repairing
 
 VERSION = 1
 UNKNOWN_SOURCE = 0

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tenbin.files.disk_list import chunks, marks
 from tenbin.journal.digests import RowDigest
-from tenbin.journal.faults import journal_faults
-from tenbin.journal.locking import UseLock
+from tenbin.journal.locks import UseLock
 from tenbin.journal.payloads import PayloadError, decode, encode
 from tenbin.journal.schema import Told, connect, prepare, transaction
 from tenbin.journal.sources import read_source, write_source
+from tenbin.journal.sqlite_errors import journal_faults
 from tenbin.records import Failure, Response
-from tenbin.shelf import chunks, marks
 
 Found = TypeVar("Found")
 _PATIENCE = 60.0

@@ -26,7 +26,7 @@ from tenbin.metrics.steps import (
     Answers,
     Setting,
 )
-from tenbin.patterns import compile_pattern
+from tenbin.sandbox.patterns import compile_pattern
 
 Steps = tuple[tuple[str, Mapping[str, Any]], ...]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tenbin import patterns
 from tenbin.errors import TaskError
-from tenbin.patterns import Pattern, PatternTooSlow, compile_pattern
 from tenbin.records import Failure
+from tenbin.sandbox import patterns
+from tenbin.sandbox.patterns import Pattern, PatternTooSlow, compile_pattern
 
 LONGEST_RESULT = 10_000_000
 """In characters: what a replacement may make of an answer."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.errors import TaskError, guess_at
-from tenbin.patterns import compile_pattern
+from tenbin.sandbox.patterns import compile_pattern
 
 _MOST_PATTERNS = 100
 """In a list of patterns: each is matched on every answer."""

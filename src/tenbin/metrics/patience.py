@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tenbin.metrics.matching import UnjudgedError
-from tenbin.patterns import compile_pattern
+from tenbin.sandbox.patterns import compile_pattern
 
 SLOW_SECONDS = 1.0
 """Processor time of one call from which a pattern counts as slow."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from tenbin.errors import ConfigError, TaskError
 from tenbin.prompts.environment import names_used, render
-from tenbin.prompts.wording import Worded, place_of
+from tenbin.prompts.render import Worded, place_of
 from tenbin.records import Task, Template
 
 DEFAULT_SYSTEM_PROMPT = "あなたは役立つアシスタントです。"

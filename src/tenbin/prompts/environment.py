@@ -15,10 +15,10 @@ from jinja2 import Template as Compiled
 from jinja2.exceptions import UndefinedError
 
 from tenbin.errors import TaskError
-from tenbin.patterns import compile_pattern
-from tenbin.rendering import LimitedEnvironment, TooMuchWork, render_limited
-from tenbin.rendering.budget import TIME_CHECK, current
-from tenbin.rendering.environment import check_source, counted_output, limited_filter
+from tenbin.sandbox.patterns import compile_pattern
+from tenbin.sandbox.templates import LimitedEnvironment, TooMuchWork, render_limited
+from tenbin.sandbox.templates.budget import TIME_CHECK, current
+from tenbin.sandbox.templates.environment import check_source, counted_output, limited_filter
 
 
 def _output(value: Any) -> Any:

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Literal, Protocol
 
 from tenbin.errors import ConfigError
-from tenbin.prompts.pool import Pool, content_signature
+from tenbin.prompts.example_pool import Pool, content_signature
 from tenbin.records import Document, Task
 
 # Examples drawn beyond those asked for, to replace one that is the document itself.

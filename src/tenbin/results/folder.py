@@ -15,9 +15,9 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from tenbin.atomic import atomic_file, remove_abandoned
-from tenbin.disks import unwritten, writing
 from tenbin.errors import ConfigError
+from tenbin.files.atomic import atomic_file, remove_abandoned
+from tenbin.files.disk_errors import unwritten, writing
 from tenbin.results.locking import PlaceLock
 from tenbin.results.reading import (
     FACT_RUN,
@@ -129,7 +129,7 @@ def write_run(
     Returns:
         The document as it was written: with what identifies the samples.
     """
-    from tenbin.yaml_files import write_yaml
+    from tenbin.files.yaml_text import write_yaml
 
     path = folder.path
     facts = {FACT_SCHEMA: str(document.get("schema_version"))}

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tenbin.atomic import write_atomically
-from tenbin.disks import writing
-from tenbin.json_text import parse_json
+from tenbin.files.atomic import write_atomically
+from tenbin.files.disk_errors import writing
+from tenbin.files.json_text import parse_json
 
 PROGRESS = "progress.json"
 _REMEDY = "name another place with --output_path: all answers are kept in the journal"

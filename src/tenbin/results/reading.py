@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.errors import ResultError
-from tenbin.json_text import parse_json
+from tenbin.files.json_text import parse_json
 from tenbin.results.document import SCHEMA_VERSION
 from tenbin.results.samples import read_samples, samples_digest, samples_facts
 from tenbin.results.shape import shape_fault

@@ -16,8 +16,8 @@ from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ResultError
+from tenbin.files.disk_list import Shelf
 from tenbin.records import Outcome
-from tenbin.shelf import Shelf
 from tenbin.statistics import confusion, perplexity
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tenbin.errors import TaskError
-from tenbin.files.reach import Reach
+from tenbin.files.allowed_paths import Reach
 from tenbin.records import (
     DEFAULT_TEMPLATE,
     Dataset,
@@ -25,7 +25,6 @@ from tenbin.records import (
     Task,
     Template,
 )
-from tenbin.tasks.reading import read_mapping
 from tenbin.tasks.sampling import SAMPLING_WORDS, sampling_of
 from tenbin.tasks.schema import (
     OverrideBlock,
@@ -33,6 +32,7 @@ from tenbin.tasks.schema import (
     TemplateBlock,
     WordingBlock,
 )
+from tenbin.tasks.task_file import read_mapping
 
 _KINDS: Mapping[str, Kind] = {
     "multiple_choice": "choice",

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tenbin.errors import TaskError
-from tenbin.files.reach import Reach
+from tenbin.files.allowed_paths import Reach
 from tenbin.records import Task
 from tenbin.tasks.loader import LoadedTask, load_file
 

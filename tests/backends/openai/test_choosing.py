@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.openai.choosing import first_tokens, label_logprobs
@@ -15,6 +14,7 @@ from tenbin.backends.openai.conversation import read_conversation, write_convers
 from tenbin.backends.openai.instruction import wording_for
 from tenbin.backends.openai.question import own_labels, question_of
 from tenbin.records import Failure, Picked, Response, Roll, Score
+from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 TEXTS = Score("k", "植物が養分を作るはたらきは？\n回答：", ("蒸散", "光合成", "受粉"))
 LETTERS = Score("k", "Which?\nA. stone\nB. apple\nAnswer:", (" A. stone", " B. apple"))

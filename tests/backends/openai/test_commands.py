@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.backends.openai.misbehaving import Answer, Script, chat, misbehaving
 
 import tenbin
 from tenbin.cli import main
+from tests.backends.openai.misbehaving import Answer, Script, chat, misbehaving
 
 PRICES = "price_input=0.001,price_output=0.001,currency=USD"
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 from tenbin.backends.openai.conversation import (
     read_conversation,
@@ -16,6 +15,7 @@ from tenbin.backends.openai.conversation import (
 )
 from tenbin.errors import ConfigError
 from tenbin.records import Failure, Generate, Response, Sampling, Text, Thinking, Usage
+from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 LLAMA = {"data": [{"id": "made-up", "owned_by": "llamacpp"}]}
 VLLM = {"data": [{"id": "made-up", "owned_by": "vllm", "max_model_len": 99}]}

@@ -12,8 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.backends.openai.hostile import Behaviour, Call, Hostile, framed, hostile, json_bytes
-from tests.backends.openai.misbehaving import completion
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.finite import is_finite
@@ -23,6 +21,8 @@ from tenbin.backends.openai.parsing import BadAnswerError
 from tenbin.backends.openai.prompt_tokens import read_tokens
 from tenbin.errors import BackendError, ConfigError, TenbinError
 from tenbin.records import Failure, Generate, Picked, Response, Score, Text
+from tests.backends.openai.hostile import Behaviour, Call, Hostile, framed, hostile, json_bytes
+from tests.backends.openai.misbehaving import completion
 
 OK = "HTTP/1.1 200 OK\r\n"
 GOOD = json_bytes(completion("fine"))

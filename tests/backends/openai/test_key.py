@@ -13,8 +13,6 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
-from tests.backends.openai.hostile import Call, framed, hostile, json_bytes
-from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 from tenbin.backends.openai import lookup
 from tenbin.backends.openai.scrubbing import Scrubber
@@ -22,6 +20,8 @@ from tenbin.backends.openai.secret import Secret, read_secret
 from tenbin.cli import main
 from tenbin.errors import ConfigError, TenbinError
 from tenbin.records import Failure, Generate, Text
+from tests.backends.openai.hostile import Call, framed, hostile, json_bytes
+from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 KEYS = {
     "plain": "sk-proj-Zx81LmQ0vT7bYc3RkW5d",

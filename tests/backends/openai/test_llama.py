@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.backends.openai.llama_server import llama_server, missing
 
 import tenbin
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError, ConfigError
 from tenbin.records import Failure, Generate, Picked, Sampling, Score, Text, Thinking
+from tests.backends.openai.llama_server import llama_server, missing
 
 pytestmark = [
     pytest.mark.model,

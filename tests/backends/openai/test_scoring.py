@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.backends.openai.misbehaving import Answer, completion, misbehaving, opened
-from tests.backends.openai.weighing import Weigher
-from tests.backends.reference import plain_score
 
 from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.openai.prompt_tokens import NotShownError, PromptToken, scored_tokens
 from tenbin.errors import BackendError
 from tenbin.records import Failure, Roll, Rolled, Score, Scores, Usage
+from tests.backends.openai.misbehaving import Answer, completion, misbehaving, opened
+from tests.backends.openai.weighing import Weigher
+from tests.backends.reference import plain_score
 
 VLLM = {"data": [{"id": "made-up", "owned_by": "vllm"}]}
 REQUESTS = [

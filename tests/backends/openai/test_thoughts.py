@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.backends.openai.misbehaving import Answer, chat, misbehaving, opened
 
 from tenbin.records import Failure, Generate, Text, Thinking, Usage
+from tests.backends.openai.misbehaving import Answer, chat, misbehaving, opened
 
 LLAMA = {"data": [{"id": "made-up", "owned_by": "llamacpp"}]}
 THOUGHT = "<think> one two three four </think> "

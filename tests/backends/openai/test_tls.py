@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.backends.openai.hostile import MODELS, framed, json_bytes
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.openai import lookup
 from tenbin.backends.openai.backend import _open
 from tenbin.errors import BackendError
+from tests.backends.openai.hostile import MODELS, framed, json_bytes
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make keys")
 

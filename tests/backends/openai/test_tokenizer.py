@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 import tenbin
 from tenbin.backends.base import BackendSettings, chat_format_of
 from tenbin.backends.registry import open_reader
 from tenbin.cli import main
 from tenbin.errors import BackendError, ConfigError
+from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 TURNS = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "The answer?"}]
 

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tenbin.errors import BackendError, ConfigError
+from tenbin.records import Failure, Generate, Response, Text
 from tests.backends.openai.misbehaving import (
     DROPPED,
     Answer,
@@ -21,9 +24,6 @@ from tests.backends.openai.misbehaving import (
     misbehaving,
     opened,
 )
-
-from tenbin.errors import BackendError, ConfigError
-from tenbin.records import Failure, Generate, Response, Text
 
 KEY = "sk-a-very-secret-key-0123456789"
 

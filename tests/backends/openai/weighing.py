@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+
 from tests.backends.openai.misbehaving import Answer
 
 

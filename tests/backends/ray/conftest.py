@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.backends.tiny import make_model, make_tokenizer
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'tenbin[ray]'")

@@ -9,7 +9,7 @@ import pytest
 
 from tenbin.backends.ray.dispatch import dispatch
 from tenbin.backends.ray.events import Died, Done, Event, Member
-from tenbin.backends.ray.ledger import Ledger, Shard
+from tenbin.backends.ray.shard_ledger import Ledger, Shard
 from tenbin.backends.ray.worker import Answered
 from tenbin.records import Failure, Response, Roll, Rolled
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tenbin.backends.base import BackendSettings, Workers
-from tenbin.backends.ray.crew import _reason
 from tenbin.backends.ray.resources import device_for, each_worker, memory_share, worker_count
 from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker, python_version
+from tenbin.backends.ray.worker_pool import _reason
 from tenbin.backends.registry import open_backend
-from tenbin.describing import merged
 from tenbin.errors import BackendError, ConfigError, ModelLost
 from tenbin.records import Request, Response, Roll
+from tenbin.records.model_info import merged
 from tenbin.version import __version__
 
 _GPUS = {"CPU": 64.0, "GPU": 8.0}

@@ -19,11 +19,11 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.backends.ray.runs import lasting, run, samples
 
 import tenbin
 from tenbin.api import Silence
 from tenbin.errors import BackendError
+from tests.backends.ray.runs import lasting, run, samples
 
 _KILLS = 20
 

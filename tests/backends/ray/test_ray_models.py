@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.backends.ray.runs import lasting
 
 from tenbin.cli import main
+from tests.backends.ray.runs import lasting
 
 
 def test_models_share_a_cluster(cluster: Any, tmp_path: Path) -> None:

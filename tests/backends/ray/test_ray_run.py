@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.backends.ray.runs import lasting, run, samples
 
 from tenbin.errors import BackendError, ConfigError
+from tests.backends.ray.runs import lasting, run, samples
 
 
 def test_one_and_four_workers_give_the_same_result(cluster: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from tenbin.backends.hf.chat_template import apply_template
+from tenbin.backends.text.chat_template import apply_template
 from tests.fuzz import grammar
 from tests.fuzz.mutation import damage_text
 from tests.fuzz.target import Target

@@ -20,9 +20,9 @@ from tenbin.config import (
     read_run_file,
 )
 from tenbin.errors import TenbinError
-from tenbin.recording import run_file
-from tenbin.roster.entries import read_entries
-from tenbin.yaml_files import write_yaml
+from tenbin.files.yaml_text import write_yaml
+from tenbin.pipeline.many_models.entries import read_entries
+from tenbin.pipeline.record import run_file
 from tests.fuzz.mutation import damage_bytes, damage_text, damage_tree, write_json
 from tests.fuzz.target import PropertyError, Target
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from random import Random
 
 from tenbin.errors import JournalError
-from tenbin.journal.checking import check_journal
-from tenbin.journal.listing import describe_journal
-from tenbin.journal.repairing import repair_journal
+from tenbin.journal.check import check_journal
+from tenbin.journal.repair import repair_journal
+from tenbin.journal.show import describe_journal
 from tenbin.journal.store import Journal
 from tenbin.records import Picked, Response, Rolled, Scores, Text, Usage
 from tests.fuzz.mutation import damage_bytes, leaf

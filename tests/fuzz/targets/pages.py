@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from tenbin.report.charts.drawing import Chart, Palette, import_altair
+from tenbin.report.charts.draw import Chart, Palette, import_altair
+from tenbin.report.html.build import build_page
 from tenbin.report.html.page import Place, page_text
-from tenbin.reporting import build_page
+from tenbin.report.serve.index import list_runs
 from tenbin.results.folder import read_run
-from tenbin.serving.listing import list_runs
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
 from tests.fuzz.target import Target
 from tests.fuzz.targets.seed_run import put_run, seed_run
@@ -81,9 +81,9 @@ def _check_page(data: bytes, folder: Path) -> None:
     put_run(folder, *run)
     # Drawing itself is another program's; it needs more address space than a worker has.
     with ExitStack() as patched:
-        patched.enter_context(patch("tenbin.reporting.draw_svg", _described))
+        patched.enter_context(patch("tenbin.report.html.build.draw_svg", _described))
         if len(data) % _CHARTS_EVERY:
-            name = "tenbin.reporting.choose_charts"
+            name = "tenbin.report.html.build.choose_charts"
             patched.enter_context(patch(name, lambda summary, language: []))
         page = build_page([read_run(folder)])
     "".join(page_text(page, Place("file", ""))).encode()

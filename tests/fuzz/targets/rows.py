@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tenbin.documents.naming import shelve_rows
-from tenbin.documents.reading import RowFile
-from tenbin.documents.schemas import SCHEMAS
+from tenbin.data.readers import RowFile
+from tenbin.data.row_ids import shelve_rows
+from tenbin.data.schemas import SCHEMAS
 from tenbin.errors import DataError
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
 from tests.fuzz.target import PropertyError, Target

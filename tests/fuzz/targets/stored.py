@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tenbin.analysis.comparability import KINDS
 from tenbin.api import compare, consistency, load_run
-from tenbin.report.comparison import print_comparison
-from tenbin.report.consistency import print_consistency
-from tenbin.report.terminal import print_results
+from tenbin.report.terminal.comparison import print_comparison
+from tenbin.report.terminal.consistency import print_consistency
+from tenbin.report.terminal.scores import print_results
 from tenbin.results.columns import samples_schema
-from tenbin.results.comparability import KINDS
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
 from tests.fuzz.target import Target
 from tests.fuzz.targets.seed_run import put_run, seed_run

@@ -7,14 +7,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tenbin.documents import DataChoice
+from tenbin.data import DataChoice
 from tenbin.errors import TenbinError
 from tenbin.metrics import filters
 from tenbin.metrics.checking import metric_names
 from tenbin.metrics.matching import UnjudgedError
+from tenbin.pipeline.validate import validate_task
 from tenbin.prompts.environment import language_names_used, names_used, render
 from tenbin.tasks.loader import load_file
-from tenbin.validation import validate_task
 from tests.fuzz import grammar
 from tests.fuzz.mutation import TEXTS, damage_bytes, damage_text, damage_tree, leaf, write_json
 from tests.fuzz.target import Target

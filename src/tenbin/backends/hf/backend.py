@@ -11,36 +11,36 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from tenbin.backends.base import Backend, BackendSettings, Encoding
-from tenbin.backends.collector import resting_collector
-from tenbin.backends.hf.attention import no_kernel
-from tenbin.backends.hf.checkpoint import Checkpoint, open_checkpoint
-from tenbin.backends.hf.compiling import When
-from tenbin.backends.hf.desk import ScoringCore
-from tenbin.backends.hf.encoding import EncodedPrompt, encode_prompts
-from tenbin.backends.hf.failing import explaining
-from tenbin.backends.hf.fingerprint import (
+from tenbin.backends.checkpoint.checkpoint import Checkpoint, open_checkpoint
+from tenbin.backends.checkpoint.fingerprint import (
     ENGINE_VERSION,
     fingerprint_of,
     library_version,
     tokenizer_digest,
 )
-from tenbin.backends.hf.forward import Forward
-from tenbin.backends.hf.generation import Generator, Job, Way
-from tenbin.backends.hf.jobs import job_of
-from tenbin.backends.hf.ladder import Choice, Finding, choose_core
-from tenbin.backends.hf.memory import (
+from tenbin.backends.gc_pause import resting_collector
+from tenbin.backends.hf.generation.generate import Generator, Job, Way
+from tenbin.backends.hf.kernels.tree_attention import no_kernel
+from tenbin.backends.hf.model.compilation import When
+from tenbin.backends.hf.model.failures import explaining
+from tenbin.backends.hf.model.forward import Forward
+from tenbin.backends.hf.model.memory import (
     input_device,
     keep_freed_memory,
     pack_budget,
     release_memory,
     token_budget,
 )
-from tenbin.backends.hf.packed import PackedTree
-from tenbin.backends.hf.recalling import NOT_RUN, recalled_choice, recalled_generator
-from tenbin.backends.hf.scoring import OUT_OF_MEMORY, answer_rolls, answer_scores
-from tenbin.backends.hf.tensor_digest import model_digest
-from tenbin.backends.hf.tokenizer import HfTokenizer, window_of
-from tenbin.backends.hf.verdicts import Verdicts
+from tenbin.backends.hf.model.tensor_digest import model_digest
+from tenbin.backends.hf.probe_cache import Verdicts
+from tenbin.backends.hf.probe_reuse import NOT_RUN, recalled_choice, recalled_generator
+from tenbin.backends.hf.scoring.engine_selection import Choice, Finding, choose_core
+from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.text.encoding import EncodedPrompt, encode_prompts
+from tenbin.backends.text.generation_jobs import job_of
+from tenbin.backends.text.score_collector import ScoringCore
+from tenbin.backends.text.score_requests import OUT_OF_MEMORY, answer_rolls, answer_scores
+from tenbin.backends.text.tokenizer import HfTokenizer, window_of
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
 

@@ -31,7 +31,7 @@ from tenbin.backends.openai.transport import Traffic
 from tenbin.records import Failure, Generate, Request, Response, Roll, Score, Usage
 
 if TYPE_CHECKING:
-    from tenbin.backends.hf.tokenizer import HfTokenizer
+    from tenbin.backends.text.tokenizer import HfTokenizer
 
 Found = TypeVar("Found")
 VERSION = "1"
@@ -87,7 +87,7 @@ class ServerBackend:
     def _conversations(self) -> ConversationFormat:
         template = self._identity.chat_template
         if template is None and self._tokenizer is not None:
-            from tenbin.backends.hf.chat import chat_source
+            from tenbin.backends.text.chat_format import chat_source
 
             template = chat_source(self._tokenizer.inner) or None
         return ConversationFormat(takes_variables(self._server.dialect), template)
@@ -162,7 +162,7 @@ class ServerBackend:
     async def _write(self, session: Session, request: Generate) -> Response:
         ids, truncated = None, 0
         if self._tokenizer is not None and not self._server.is_chat:
-            from tenbin.backends.hf.encoding import encode_prompts
+            from tenbin.backends.text.encoding import encode_prompts
 
             encoded = next(iter(encode_prompts(self._tokenizer, [request])))
             if isinstance(encoded, Failure):
@@ -240,7 +240,7 @@ class ServerBackend:
 def _digest(tokenizer: HfTokenizer | None) -> str | None:
     if tokenizer is None:
         return None
-    from tenbin.backends.hf.fingerprint import tokenizer_digest
+    from tenbin.backends.checkpoint.fingerprint import tokenizer_digest
 
     return f"{tokenizer_digest(tokenizer.inner)} {tokenizer.add_bos}"
 

@@ -39,6 +39,6 @@ def _check(settings: BackendSettings, is_chat: bool) -> None:
         prices_of(arguments, arguments.model)
     if arguments.tokenizer is not None:
         # A light install knows servers and no tokenizers.
-        from tenbin.backends.hf.location import check_place
+        from tenbin.backends.checkpoint.location import check_place
 
         check_place(BackendSettings("hf", {"pretrained": arguments.tokenizer}))

@@ -16,7 +16,7 @@ from tenbin.backends.openai.dialect import cannot_draw, decoding_fields
 from tenbin.backends.openai.parsing import BadAnswerError, only_choice
 from tenbin.backends.openai.session import Session
 from tenbin.backends.openai.transport import Reply
-from tenbin.backends.thinking import Split, cut_at_stops, split_thought
+from tenbin.backends.text.thinking import Split, cut_at_stops, split_thought
 from tenbin.records import Failure, Generate, Text
 
 Finish = Literal["stop", "end", "length"]

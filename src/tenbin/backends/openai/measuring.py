@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenbin.backends.base import BackendSettings, Boundary
-from tenbin.backends.hf.checkpoint import open_tokenizer
-from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.backends.checkpoint.checkpoint import open_tokenizer
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.conversation import (
     ConversationFormat,
     read_conversation,
     variables_of,
 )
+from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.errors import ConfigError
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.identity import short_name
 from tenbin.errors import ConfigError, guess_at
-from tenbin.home import expanded
+from tenbin.files.home import expanded
 
 _NAMES = ("input", "output", "cached")
 
@@ -36,7 +36,7 @@ def prices_of(arguments: ServerArguments, model: str) -> dict[str, Any] | None:
 
 
 def _read_file(path: str, model: str) -> dict[str, Any]:
-    from tenbin.yaml_files import YamlError, read_yaml
+    from tenbin.files.yaml_text import YamlError, read_yaml
 
     try:
         table = read_yaml(expanded(path))

@@ -20,7 +20,7 @@ from tenbin.errors import BackendError
 from tenbin.records import Failure, Score, Scores
 
 if TYPE_CHECKING:
-    from tenbin.backends.hf.tokenizer import HfTokenizer
+    from tenbin.backends.text.tokenizer import HfTokenizer
 
 _PROMPT = "The capital of France is"
 _LIKELY = " Paris"

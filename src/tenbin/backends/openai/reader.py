@@ -19,7 +19,7 @@ def open_reader(settings: BackendSettings) -> TokenReader:
         ConfigError: A model argument is wrong.
         BackendError: No tokenizer is named, or it is not there.
     """
-    from tenbin.backends.hf.inspection import open_reader as open_hf_reader
+    from tenbin.backends.text.inspection import open_reader as open_hf_reader
 
     nowhere = {"base_url": "http://127.0.0.1/v1"}
     arguments = read_arguments({**nowhere, **settings.model_args}, is_chat=False)

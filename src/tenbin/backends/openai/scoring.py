@@ -29,8 +29,8 @@ from tenbin.backends.openai.session import Session
 from tenbin.records import Failure, Roll, Rolled, Score, Scores, Usage
 
 if TYPE_CHECKING:
-    from tenbin.backends.hf.encoding import Row
-    from tenbin.backends.hf.tokenizer import HfTokenizer
+    from tenbin.backends.text.encoding import Row
+    from tenbin.backends.text.tokenizer import HfTokenizer
 
 _TARGETS_AND_ONE = 2
 """Tokens that the engine's window does not count and a server's does: a row's last one, which
@@ -64,7 +64,7 @@ class Scales:
         """All continuations of one prompt, sent one after the other so that they share it."""
         if self.tokenizer is None:
             return await self._score_texts(session, request)
-        from tenbin.backends.hf.encoding import encode_scores
+        from tenbin.backends.text.encoding import encode_scores
 
         encoded = next(iter(encode_scores(self.tokenizer, self.encoding, [request])))
         if isinstance(encoded, Failure):
@@ -80,7 +80,7 @@ class Scales:
                 "a server shows no log-probability of a text's first token: name the model's"
                 " tokenizer with tokenizer=PATH",
             )
-        from tenbin.backends.hf.rolling import encode_rolls
+        from tenbin.backends.text.windows import encode_rolls
 
         rows = next(iter(encode_rolls(self.tokenizer, [request])))
         if isinstance(rows, Failure):

@@ -25,7 +25,7 @@ from tenbin.backends.openai.generation import (
     what_ended,
 )
 from tenbin.backends.openai.session import Encode, Session
-from tenbin.backends.thinking import cut_at_stops, opens_thought
+from tenbin.backends.text.thinking import cut_at_stops, opens_thought
 from tenbin.records import Failure, Generate, Text, Thinking, ThinkingEnd, Usage
 
 _BROKEN_CHARACTER = "\ufffd"

@@ -20,18 +20,18 @@ from tenbin.backends.base import (
     chat_format_of,
     weighs_texts,
 )
+from tenbin.backends.ray.capacity import total_resources
 from tenbin.backends.ray.cluster import join_cluster, leave_cluster
-from tenbin.backends.ray.crew import Crew
-from tenbin.backends.ray.cutting import cut
 from tenbin.backends.ray.dispatch import dispatch
-from tenbin.backends.ray.ledger import Ledger, Pairs, Tally
 from tenbin.backends.ray.resources import device_for, each_worker, memory_share, worker_count
-from tenbin.backends.ray.stock import total_resources
+from tenbin.backends.ray.shard_ledger import Ledger, Pairs, Tally
+from tenbin.backends.ray.sharding import cut
 from tenbin.backends.ray.worker import Terms, python_version
+from tenbin.backends.ray.worker_pool import Crew
 from tenbin.backends.registry import open_backend
-from tenbin.describing import merged
 from tenbin.errors import BackendError
 from tenbin.records import Request, Response
+from tenbin.records.model_info import merged
 from tenbin.version import __version__
 
 

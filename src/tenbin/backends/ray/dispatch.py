@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from tenbin.backends.ray.events import Died, Done, Event, Member
-from tenbin.backends.ray.ledger import Ledger, Pairs, Shard
+from tenbin.backends.ray.shard_ledger import Ledger, Pairs, Shard
 
 _AHEAD = 2
 """Shards that a worker has: one to work on, and the next, so that it never waits for the driver."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tenbin.backends.ray.ledger import Shard
+from tenbin.backends.ray.shard_ledger import Shard
 from tenbin.backends.ray.worker import Answered
 
 

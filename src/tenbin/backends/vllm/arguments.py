@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.hf.arguments import HfArguments, as_boolean
-from tenbin.backends.hf.arguments import read_arguments as read_hf_arguments
-from tenbin.backends.vllm.console import quiet_import
+from tenbin.backends.checkpoint.arguments import HfArguments, as_boolean
+from tenbin.backends.checkpoint.arguments import read_arguments as read_hf_arguments
+from tenbin.backends.vllm.process_output import quiet_import
 from tenbin.errors import ConfigError
 
 SCORING = ("auto", "prefix_cache", "prompt_logprobs")

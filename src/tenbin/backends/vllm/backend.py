@@ -12,16 +12,16 @@ from importlib.metadata import version
 from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings, Encoding
-from tenbin.backends.collector import resting_collector
-from tenbin.backends.hf.encoding import EncodedPrompt, encode_prompts
-from tenbin.backends.hf.jobs import Job, Pens, job_of
-from tenbin.backends.hf.scoring import answer_rolls, answer_scores
-from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.backends.gc_pause import resting_collector
+from tenbin.backends.text.encoding import EncodedPrompt, encode_prompts
+from tenbin.backends.text.generation_jobs import Job, Pens, job_of
+from tenbin.backends.text.score_requests import answer_rolls, answer_scores
+from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.vllm.checkpoint import VllmCheckpoint, library_version, open_checkpoint
 from tenbin.backends.vllm.engine import Engine, start_engine
+from tenbin.backends.vllm.generation import VllmWriter
 from tenbin.backends.vllm.probe import Verdict, choose_way, require_finite
 from tenbin.backends.vllm.scoring import PREFIX_CACHE, VllmCore
-from tenbin.backends.vllm.writing import VllmWriter
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Roll, Score
 

@@ -12,16 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.hf.checkpoint import Files, open_files
-from tenbin.backends.hf.fingerprint import fingerprint_of
-from tenbin.backends.hf.identity import identify
-from tenbin.backends.hf.inspection import HfReader
-from tenbin.backends.hf.jobs import end_tokens
-from tenbin.backends.hf.loading import choose_dtype
-from tenbin.backends.hf.quiet import quiet_libraries
-from tenbin.backends.hf.tokenizer import HfTokenizer
+from tenbin.backends.checkpoint.checkpoint import Files, open_files
+from tenbin.backends.checkpoint.fingerprint import fingerprint_of
+from tenbin.backends.checkpoint.identity import identify
+from tenbin.backends.checkpoint.quiet import quiet_libraries
+from tenbin.backends.hf.model.loading import choose_dtype
+from tenbin.backends.text.generation_jobs import end_tokens
+from tenbin.backends.text.inspection import HfReader
+from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.vllm.arguments import VllmArguments, read_arguments
-from tenbin.backends.vllm.console import quiet_import
+from tenbin.backends.vllm.process_output import quiet_import
 from tenbin.errors import ConfigError
 
 ADAPTER_VERSION = "1"

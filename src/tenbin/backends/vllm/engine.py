@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tenbin.backends.vllm.console import cause_of, children_write_to
-from tenbin.backends.vllm.guarding import Guard
 from tenbin.backends.vllm.log import Log
+from tenbin.backends.vllm.process_guard import Guard
+from tenbin.backends.vllm.process_output import cause_of, children_write_to
 from tenbin.errors import BackendError, ModelLost
 from tenbin.records import Failure
 

@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 
 from tenbin.backends.finite import broken_model
-from tenbin.backends.hf.encoding import Row
+from tenbin.backends.text.encoding import Row
 from tenbin.backends.vllm.engine import Engine
 from tenbin.backends.vllm.scoring import PREFIX_CACHE, PROMPT_LOGPROBS, VllmCore
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tenbin.backends.finite import summed
-from tenbin.backends.hf.desk import Desk, GroupScore, Target
-from tenbin.backends.hf.encoding import Row
+from tenbin.backends.text.encoding import Row
+from tenbin.backends.text.score_collector import Desk, GroupScore, Target
 from tenbin.backends.vllm.engine import Asked, Engine
 from tenbin.records import Failure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tenbin.report.charts.drawing import Chart, Palette, values
+from tenbin.report.charts.draw import Chart, Palette, values
 
 _MOST_ROWS = 120
 

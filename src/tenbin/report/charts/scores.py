@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenbin.report.charts.drawing import Chart, Palette, Row, values
+from tenbin.report.charts.draw import Chart, Palette, Row, values
 
 _MOST_ROWS = 120
 """Beyond that a chart is no picture any more; the table has every row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tenbin.report.charts.drawing import Chart, Palette, Row, values
+from tenbin.report.charts.draw import Chart, Palette, Row, values
 
 
 def template_chart(sweep: Mapping[str, Any], number: int, say: Mapping[str, str]) -> Chart:

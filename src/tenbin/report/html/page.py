@@ -18,8 +18,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from tenbin.report.html.packing import Blocks
-from tenbin.report.html.wording import messages
+from tenbin.report.html.messages import messages
+from tenbin.report.html.sample_blocks import Blocks
 
 _SCRIPTS = (
     "elements.js",

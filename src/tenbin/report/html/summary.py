@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tenbin.report.answering import mode_of
-from tenbin.report.html.command import repeat_command
-from tenbin.report.standing import partial_counts
+from tenbin.report.html.rerun_command import repeat_command
+from tenbin.report.terminal.engine_notes import mode_of
+from tenbin.report.terminal.warnings import partial_counts
 
 _NORMAL = 1.959964
 _LATER = ("results", "details", "groups", "group_details", "higher_is_better", "n-shot", "versions")

@@ -1,0 +1,53 @@
+"""Whether a model that thinks would be run as if it did not, or with marks that are not its own.
+
+Judges what a model's files show; whether it really thinks, only its texts would show.
+"""
+
+from __future__ import annotations
+
+from tenbin.analysis.doctor.finding import Finding
+from tenbin.records import Kind, Thinking
+
+
+def judge_thoughts(
+    kind: Kind, thinking: Thinking | None, marks: tuple[str, str] | None, documents: int
+) -> list[Finding]:
+    """What the settings of thinking mean for one cell.
+
+    Args:
+        kind: How its task asks.
+        thinking: How the model is let think; None: not at all.
+        marks: What its files show around thoughts; None where they show nothing.
+        documents: How many were looked at.
+    """
+    if kind != "generate" or marks is None:
+        return []
+    shown = f"the model's files show {marks[0]} and {marks[1]}"
+    if thinking is None:
+        return [
+            Finding(
+                "thinking",
+                "thoughts_in_answers",
+                "warning",
+                "a model that thinks would be run as if it did not",
+                f"{shown}; thoughts would count as answers and end at their stop strings and limit",
+                documents,
+                documents,
+                "add --thinking on, or switch thoughts off where the chat template can: "
+                "--chat_template_args enable_thinking=false",
+            )
+        ]
+    if marks != (thinking.opening, thinking.closing):
+        return [
+            Finding(
+                "thinking",
+                "other_marks",
+                "warning",
+                "thoughts are looked for between other marks than the model's files show",
+                f"{shown}, not {thinking.opening} and {thinking.closing}",
+                documents,
+                documents,
+                f"give --thinking '{marks[0]},{marks[1]}'",
+            )
+        ]
+    return []

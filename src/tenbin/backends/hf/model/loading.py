@@ -1,0 +1,197 @@
+"""Weights: where they go, in which precision, and how they get there.
+
+Knows devices, dtypes, adapters and quantisation; knows no request. The device is checked before
+anything is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tenbin.backends.checkpoint.arguments import HfArguments
+from tenbin.backends.checkpoint.location import Location
+from tenbin.backends.checkpoint.quiet import quiet_libraries
+from tenbin.backends.hf.model.memory import is_out_of_memory
+from tenbin.backends.text.tokenizer import first_words
+from tenbin.errors import BackendError
+
+_COUNTS = ("vocab_size", "hidden_size", "num_hidden_layers")
+"""Whole numbers of a configuration that must be above 0; other faults the library finds."""
+_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+
+
+def device_of(arguments: HfArguments, elsewhere: bool = False) -> str:
+    """The device that the arguments mean; a device map may be the name of one.
+
+    Args:
+        arguments: What the user said.
+        elsewhere: Whether it is another machine's: a device that is named is there then.
+
+    Raises:
+        BackendError: There is no such device.
+    """
+    if arguments.device_map is not None and arguments.device_map not in _MAPS:
+        return arguments.device_map if elsewhere else choose_device(arguments.device_map)
+    if elsewhere and arguments.device not in (None, "auto"):
+        return str(arguments.device)
+    return choose_device(arguments.device)
+
+
+def choose_device(wanted: str | None) -> str:
+    """The device to use.
+
+    Args:
+        wanted: `cpu`, `cuda`, `cuda:N`, `mps`; `auto` or None takes the best there is.
+
+    Raises:
+        BackendError: There is no such device.
+    """
+    has_mps = torch.backends.mps.is_available()
+    if wanted in (None, "auto"):
+        return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+    try:
+        device = torch.device(str(wanted))
+    except RuntimeError:
+        raise BackendError(
+            f"{wanted!r} is no device", "give --device cpu, cuda, cuda:N, mps or auto"
+        ) from None
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.type == "cuda" and (device.index or 0) >= count:
+        raise BackendError(
+            f"device {wanted} was asked for, but torch sees {count} CUDA devices",
+            "use --device cpu, or install a torch build for this GPU's CUDA version",
+        )
+    if device.type == "mps" and not has_mps:
+        raise BackendError("device mps was asked for, but there is none", "use --device cpu")
+    return str(wanted)
+
+
+def choose_dtype(arguments: HfArguments, config: Any, device: str) -> str:
+    """The precision of the weights: `auto` is the checkpoint's own, and float32 on a CPU."""
+    if arguments.dtype != "auto":
+        return arguments.dtype
+    if device == "cpu":
+        return "float32"
+    inner = config.get_text_config()
+    own = getattr(config, "dtype", None) or getattr(inner, "dtype", None)
+    return str(own or "float32").removeprefix("torch.")
+
+
+def load_config(source: str, **options: Any) -> Any:
+    """A model's configuration.
+
+    Raises:
+        BackendError: It cannot be read, or it needs code that is not trusted.
+    """
+    from transformers import AutoConfig
+
+    try:
+        with quiet_libraries():
+            config = AutoConfig.from_pretrained(source, **options)
+            inner = config.get_text_config()
+    except Exception as error:
+        # Any kind: values of a wrong type break the reader wherever it happens to stand.
+        raise _refused(source, error) from error
+    for name in _COUNTS:
+        value = getattr(inner, name, None)
+        if isinstance(value, int) and value < 1:
+            raise BackendError(
+                f"the model at {source} cannot be loaded: {name} is {value!r} in config.json",
+                "it must be a whole number above 0: check the model's files",
+            )
+    return config
+
+
+def load_model(
+    source: str,
+    arguments: HfArguments,
+    dtype: str,
+    device: str,
+    adapter: Location | None = None,
+    **options: Any,
+) -> Any:
+    """A causal language model in eval mode, on its device, ready to be asked.
+
+    Args:
+        source: Folder or hub id.
+        arguments: For placement, quantisation and attention.
+        dtype: The precision's name.
+        device: Where it goes, unless a device map places it.
+        adapter: What is put on top of the weights.
+        **options: Passed on to transformers: revision, subfolder, trust_remote_code, cache_dir.
+
+    Raises:
+        BackendError: It cannot be loaded.
+    """
+    from transformers import AutoModelForCausalLM
+
+    options["dtype"] = getattr(torch, dtype)
+    options |= _placement(arguments, dtype, device)
+    if arguments.attn_implementation:
+        options["attn_implementation"] = arguments.attn_implementation
+    try:
+        with quiet_libraries():
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                source, output_loading_info=True, **options
+            )
+            model, report = loaded
+            _refuse_missing(source, report)
+            if adapter is not None:
+                model = _adapted(model, adapter)
+            if "device_map" not in options:
+                model = model.to(device)
+    except BackendError:
+        raise
+    except Exception as error:
+        # Any kind: damaged files, shapes that do not fit and full memory each have their own.
+        raise _refused(source, error) from error
+    model.eval()
+    return model.requires_grad_(False) if not _is_quantised(arguments) else model
+
+
+def _is_quantised(arguments: HfArguments) -> bool:
+    return arguments.load_in_4bit or arguments.load_in_8bit
+
+
+def _placement(arguments: HfArguments, dtype: str, device: str) -> dict[str, Any]:
+    placed: dict[str, Any] = {}
+    if arguments.parallelize or arguments.device_map:
+        placed["device_map"] = arguments.device_map or "auto"
+    if _is_quantised(arguments):
+        from transformers import BitsAndBytesConfig
+
+        placed["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+            load_in_4bit=arguments.load_in_4bit,
+            load_in_8bit=arguments.load_in_8bit,
+            bnb_4bit_compute_dtype=getattr(torch, dtype),
+        )
+        placed.setdefault("device_map", {"": device})
+    return placed
+
+
+def _refuse_missing(source: str, report: Any) -> None:
+    """transformers fills what the files lack with random numbers, and only warns of it."""
+    if missing := sorted(report["missing_keys"]):
+        raise BackendError(
+            f"the model at {source} lacks {len(missing)} of its weights, {missing[0]} among them",
+            "the files are incomplete, or they hold another kind of model than config.json says",
+        )
+
+
+def _adapted(model: Any, adapter: Location) -> Any:
+    from peft import PeftModel
+
+    options: dict[str, Any] = {"revision": adapter.commit} if adapter.commit else {}
+    return PeftModel.from_pretrained(model, adapter.source, **options)
+
+
+def _refused(source: str, error: Exception) -> BackendError:
+    reason = first_words(error)
+    hint = "check the model's files and the version of transformers"
+    if "trust_remote_code" in str(error):
+        hint = "the model brings its own code: read it, then add trust_remote_code=True"
+    elif is_out_of_memory(error):
+        hint = "give dtype=bfloat16, load_in_4bit=True, device_map=auto, or a larger device"
+    return BackendError(f"the model at {source} cannot be loaded: {reason}", hint)

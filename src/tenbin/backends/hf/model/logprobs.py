@@ -1,0 +1,102 @@
+"""What is read off a model's head: log-probabilities of tokens, and nothing that grows with them.
+
+Knows logits and the one copy that brings a batch's values to the host; knows no batching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from tenbin.backends.finite import summed
+from tenbin.backends.hf.model.memory import send
+
+_HEAD_ROWS = 1 << 26
+"""Logits turned into float32 at a time."""
+
+
+class TokenValues:
+    """Log-probability and greediness of answers' tokens, on their way to the host."""
+
+    def __init__(self, values: torch.Tensor, answers: Sequence[tuple[int, ...]]) -> None:
+        """Start the one copy of a batch; the device goes on meanwhile."""
+        self._answers = answers
+        self._values = values
+        self._event: Any = None
+        if values.is_cuda:
+            self._values = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+            self._values.copy_(values, non_blocking=True)
+            made: Any = torch.cuda.Event
+            self._event = made()
+            self._event.record(torch.cuda.current_stream(values.device))
+
+    def scores(self) -> list[tuple[float, bool]]:
+        """Log-likelihood of each answer, and whether greedy decoding would give it."""
+        if self._event is not None:
+            self._event.synchronize()
+        values = self._values.tolist()
+        scores, at = [], 0
+        for answer in self._answers:
+            part = values[at : at + len(answer)]
+            at += len(answer)
+            scores.append((summed(value for value, _ in part), all(same for _, same in part)))
+        return scores
+
+
+def weigh(logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]) -> torch.Tensor:
+    """Log-probability and greediness of tokens.
+
+    Args:
+        logits: One row a position.
+        where: The row that predicts each token.
+        tokens: The tokens.
+
+    Returns:
+        Two float32 numbers a token, on the logits' device; NaN where the logits have no softmax.
+    """
+    if not tokens:
+        return logits.new_empty((0, 2), dtype=torch.float32)
+    rows = sorted(set(where))
+    number = {row: at for at, row in enumerate(rows)}
+    used = send(rows, logits.device)
+    index = send([number[row] for row in where], logits.device)
+    wanted = send(list(tokens), logits.device)
+    step = max(1, _HEAD_ROWS // logits.shape[-1])
+    # Each row of logits meets the softmax once, however many answers begin there.
+    norms, best = [], []
+    for at in range(0, len(rows), step):
+        head = logits[used[at : at + step]].float()
+        norms.append(head.logsumexp(-1))
+        best.append(head.argmax(-1))
+    norm = torch.cat(norms)[index]
+    value = logits[used[index], wanted].float() - norm
+    # Less infinity, every token would seem to be shut out, as some models do with a few.
+    value = value.masked_fill(~norm.isfinite(), torch.nan)
+    greedy = torch.cat(best)[index] == wanted
+    return torch.stack((value, greedy.float()), dim=1)
+
+
+@contextmanager
+def body_once(model: Any) -> Iterator[None]:
+    """Let the layers below the head run once, however often the model is called inside."""
+    body = getattr(model, model.base_model_prefix)
+    own, honest = "forward" in vars(body), body.forward
+    found: list[Any] = []
+
+    def remembered(*arguments: Any, **options: Any) -> Any:
+        if not found:
+            found.append(honest(*arguments, **options))
+        return found[0]
+
+    body.forward = remembered
+    try:
+        yield
+    finally:
+        # Offloading puts a forward of its own there, which must come back.
+        if own:
+            body.forward = honest
+        else:
+            del body.forward

@@ -1,0 +1,99 @@
+"""The fastest scoring core: packs of a prefix tree, every distinct position computed once.
+
+Same interface and same numbers as plain rows. Knows token rows and the model; knows no text and
+no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import torch
+
+from tenbin.backends.hf.kernels.tree_attention import (
+    NAME,
+    active_plan,
+    attention_of,
+    make_plan,
+    register,
+)
+from tenbin.backends.hf.model.compilation import Compiling
+from tenbin.backends.hf.model.forward import Forward
+from tenbin.backends.hf.model.logprobs import TokenValues
+from tenbin.backends.hf.model.memory import send
+from tenbin.backends.hf.model.prefix_tree import Pack, Segment, make_packs
+from tenbin.backends.text.encoding import Row
+from tenbin.backends.text.score_collector import GroupScore, Target
+
+
+class PackedTree:
+    """Rows as a packed prefix tree under the model's own attention interface."""
+
+    mode = "packed tree"
+
+    def __init__(self, forward: Forward, budget: int, compiling: Compiling | None = None) -> None:
+        """Prepare a core.
+
+        Args:
+            forward: The model.
+            budget: Tokens a pack; halved where memory ends.
+            compiling: When to compile the model's layers; None for never.
+        """
+        register()
+        if not forward.keeps or not forward.takes_positions:
+            raise TypeError("the model takes no position_ids or no logits_to_keep")
+        self.forward = forward
+        self.budget = budget
+        self.compiling = compiling or Compiling("never")
+        self._tokens = 0
+        self.broken = False
+        """Every token reads all before it in the pack: wrong, for the probe's control only."""
+
+    def score(
+        self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
+    ) -> Iterator[tuple[int, GroupScore]]:
+        """Score groups of rows, each group given as soon as its last row is done."""
+        if not groups:
+            return
+        # An upper bound: what is shared is counted once for each that shares it. A run that has
+        # been long will be longer, so what was asked before counts too.
+        self._tokens += sum(max((len(row.ids) for row in group), default=0) for group in groups)
+        with self.compiling.layers_of(self.forward.model, self._tokens) as compiled:
+            self.mode = f"{type(self).mode}, compiled layers" if compiled else type(self).mode
+            yield from self.forward.run_groups(
+                groups,
+                lambda inputs: make_packs(inputs, self.budget),
+                self._launch,
+                self._shrink,
+                known,
+            )
+
+    def _shrink(self, pack: Pack) -> None:
+        self.budget = max(1, min(self.budget, len(pack)) // 2)
+
+    def _launch(self, pack: Pack, targets: Sequence[Target]) -> TokenValues | None:
+        places = [
+            (0, pack.place(target.row, target.start + step))
+            for target in targets
+            for step in range(len(target.answer))
+        ]
+        answers = [target.answer for target in targets]
+        tokens = [token for answer in answers for token in answer]
+        device = self.forward.device
+
+        def compute() -> torch.Tensor:
+            plan = make_plan(_flat(pack) if self.broken else pack, device)
+            inputs = {
+                "input_ids": send(pack.ids, device)[None],
+                "position_ids": plan.positions[None],
+            }
+            with attention_of(self.forward.model, NAME), active_plan(plan):
+                return self.forward.values(inputs, places, tokens)[0]
+
+        return self.forward.guarded(compute, answers)
+
+
+def _flat(pack: Pack) -> Pack:
+    """The same row as if it were one sequence."""
+    return replace(pack, segments=[Segment(0, 0, len(pack), -1)])

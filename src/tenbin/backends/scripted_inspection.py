@@ -1,0 +1,76 @@
+"""The scripted backend's tokenizer laid open: one character is one token, so that what diagnosis
+finds can be worked out on paper.
+
+Knows no model. It has no special tokens but a beginning, and no token is ever unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tenbin.backends.base import BackendSettings
+from tenbin.backends.scripted import CharacterTokenizer, open_scripted
+from tenbin.records import Prompt
+from tenbin.records.tokenized import Reading, Vocabulary
+
+_BOS = 0
+"""No text holds it: characters are their code points."""
+
+
+class CharacterReader:
+    """Implements tenbin's TokenReader on characters."""
+
+    def __init__(self, settings: BackendSettings) -> None:
+        """Open it with the arguments that the scripted backend takes.
+
+        Raises:
+            ConfigError: An argument is unknown or has no meaning.
+        """
+        tokenizer = open_scripted(settings).tokenizer
+        assert isinstance(tokenizer, CharacterTokenizer)
+        self.tokenizer = tokenizer
+        self.vocabulary = Vocabulary(
+            kind="one token a character",
+            size=0x110000,
+            max_length=self.tokenizer.max_length,
+            encoding=settings.encoding,
+            bos=_BOS,
+            prefix=(_BOS,) * self.tokenizer.bos_count,
+            own_prefix=(_BOS,) * self.tokenizer.bos_count,
+            unknown=None,
+            names=(settings.model,),
+        )
+
+    def read(self, prompts: Sequence[Prompt]) -> list[Reading]:
+        """Each prompt in characters."""
+        return [self._read(prompt) for prompt in prompts]
+
+    def encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Code points of each text."""
+        return [tuple(map(ord, text)) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of code points."""
+        return "".join(chr(number) for number in ids if number != _BOS)
+
+    def _read(self, prompt: Prompt) -> Reading:
+        found = self.tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
+        context = self.vocabulary.prefix + tuple(map(ord, prompt.text))
+        if prompt.kind == "roll":
+            return Reading(prompt.document, context, context, windows=(context,))
+        answers = tuple(tuple(map(ord, text)) for text in prompt.continuations or ())
+        return Reading(
+            prompt.document,
+            context,
+            context,
+            answers,
+            tuple(context + answer for answer in answers),
+            new_tokens=0 if prompt.continuations is not None else prompt.room,
+            repeats=prompt.repeats,
+            truncated=found.overflow,
+        )
+
+
+def open_reader(settings: BackendSettings) -> CharacterReader:
+    """The scripted backend's tokenizer."""
+    return CharacterReader(settings)

@@ -1,0 +1,140 @@
+"""A model's own chat template, rendered as transformers renders it, within limits.
+
+A template comes with the model, from whoever published it. transformers compiles and renders it
+without any limit, so this module asks transformers for its environment, never for the text: the
+same settings, filters, functions and tags on an environment that counts. Knows turns and
+tokenizers, and no token ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, Template
+from jinja2.filters import FILTERS
+from jinja2.tests import TESTS
+
+from tenbin.errors import BackendError
+from tenbin.sandbox.templates import LimitedEnvironment, TooMuchWork, render_limited
+from tenbin.sandbox.templates.environment import check_source, limited_filter
+
+_OWN_GLOBALS = frozenset({"range", "lipsum"})
+"""Functions that the limited environment has replaced already."""
+
+
+def apply_template(
+    tokenizer: Any, turns: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
+) -> str:
+    """Return the text of a conversation, ending where the assistant's next turn begins.
+
+    Raises:
+        BackendError: The template refuses the turns, is not valid, or does too much work.
+    """
+    try:
+        if not _uses_template(tokenizer):
+            # Its class writes the text itself, in Python: that is code, not a template.
+            return str(
+                tokenizer.apply_chat_template(
+                    list(turns), tokenize=False, add_generation_prompt=True, **variables
+                )
+            )
+        compiled = _compiled(tokenizer.get_chat_template())
+        text = render_limited(compiled, _fields(tokenizer, turns, variables))
+        text.encode()
+        return text
+    except TooMuchWork as error:
+        raise BackendError(
+            f"the model's chat template does too much for one conversation: {error}",
+            "leave --apply_chat_template out, or mend the template in the tokenizer's files",
+        ) from error
+    except BackendError:
+        raise
+    except UnicodeEncodeError as error:
+        raise BackendError(
+            "the model's chat template gives half of a surrogate pair, which is no character",
+            "leave --apply_chat_template out, or mend the template in the tokenizer's files",
+        ) from error
+    except Exception as error:
+        # Besides Jinja's own, whatever its functions and methods of Python raise.
+        raise BackendError(
+            f"the chat template refuses this conversation: {error}",
+            "check the order of the turns; many templates want user and assistant in turn",
+        ) from error
+
+
+def _uses_template(tokenizer: Any) -> bool:
+    from transformers import PreTrainedTokenizerBase
+
+    own = getattr(type(tokenizer), "apply_chat_template", None)
+    return own is PreTrainedTokenizerBase.apply_chat_template
+
+
+def _fields(
+    tokenizer: Any, turns: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the names that a template of transformers can use."""
+    return {
+        "messages": [dict(turn) for turn in turns],
+        "tools": None,
+        "documents": None,
+        "add_generation_prompt": True,
+        **tokenizer.special_tokens_map,
+        **variables,
+    }
+
+
+@lru_cache(maxsize=16)
+def _compiled(source: str) -> Template:
+    try:
+        check_source(source)
+        return _environment().from_string(source)
+    except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
+        # From Python's own compiler, for blocks or brackets nested too deeply.
+        raise BackendError(
+            f"the model's chat template cannot be compiled: {error or type(error).__name__}",
+            "leave --apply_chat_template out, or mend the template in the tokenizer's files",
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def _environment() -> LimitedEnvironment:
+    """Return transformers' environment for chat templates, with limits."""
+    reference = _reference()
+    limited = LimitedEnvironment(
+        trim_blocks=reference.trim_blocks,
+        lstrip_blocks=reference.lstrip_blocks,
+        keep_trailing_newline=reference.keep_trailing_newline,
+        undefined=reference.undefined,
+        autoescape=reference.autoescape,
+    )
+    limited.extensions = {
+        name: extension.bind(limited) for name, extension in reference.extensions.items()
+    }
+    for name, function in reference.filters.items():
+        if function is not FILTERS.get(name):
+            limited.filters[name] = limited_filter(name, function)
+    for name, test in reference.tests.items():
+        if test is not TESTS.get(name):
+            limited.tests[name] = test
+    limited.globals.update(
+        {name: one for name, one in reference.globals.items() if name not in _OWN_GLOBALS}
+    )
+    return limited
+
+
+def _reference() -> Environment:
+    """Return the environment that transformers would use, got by an empty template."""
+    try:
+        from transformers.utils.chat_template_utils import _compile_jinja_template
+    except ImportError as error:
+        import transformers
+
+        raise BackendError(
+            f"transformers {transformers.__version__} keeps its chat templates where tenbin does "
+            "not know them",
+            "install a version that tenbin was tested with, or leave --apply_chat_template out",
+        ) from error
+    environment: Environment = _compile_jinja_template("").environment
+    return environment

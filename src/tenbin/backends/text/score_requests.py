@@ -1,0 +1,121 @@
+"""Score and Roll requests: tokens in, answers out.
+
+Joins the encoding of requests with a scoring core; knows neither how texts become tokens nor
+how a core runs them. A row whose log-likelihood is not finite is scored once more by itself: in a
+batch, a masked neighbour that overflowed still takes part in a product, and 0 times NaN is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+
+from tenbin.backends.base import Encoding
+from tenbin.backends.finite import not_finite
+from tenbin.backends.text.encoding import EncodedScore, Row, encode_scores
+from tenbin.backends.text.score_collector import GroupScore, RowScore, ScoringCore, total
+from tenbin.backends.text.tokenizer import HfTokenizer
+from tenbin.backends.text.windows import encode_rolls
+from tenbin.records import Failure, Response, Roll, Rolled, Score, Scores
+
+OUT_OF_MEMORY = Failure(
+    "out_of_memory", "one row alone does not fit the device's memory", retryable=True
+)
+
+
+def answer_scores(
+    core: ScoringCore,
+    tokenizer: HfTokenizer,
+    encoding: Encoding,
+    requests: Sequence[Score],
+    single: ScoringCore | None = None,
+    known: Collection[str] = (),
+) -> Iterator[tuple[str, Response]]:
+    """Answer every Score once, each as soon as its last row is done.
+
+    Args:
+        core: Scores rows, many at a time.
+        tokenizer: The model's.
+        encoding: How prompt and answer meet.
+        requests: What is asked.
+        single: Scores rows one at a time; asked where the core's numbers are not finite.
+        known: Keys of requests that need no answer: they are here for the batches of the others.
+    """
+    asked: list[tuple[str, EncodedScore]] = []
+    encoded = encode_scores(tokenizer, encoding, requests)
+    for request, found in zip(requests, encoded, strict=True):
+        if not isinstance(found, Failure) and found.rows:
+            asked.append((request.key, found))
+        elif request.key not in known:
+            yield request.key, found if isinstance(found, Failure) else Scores((), (), ())
+    groups = [item.rows for _, item in asked]
+    for number, scores in _scored(core, single, groups, _numbers(asked, known)):
+        key, item = asked[number]
+        if scores is None or isinstance(scores, Failure):
+            yield key, scores or OUT_OF_MEMORY
+        else:
+            yield key, _scores(item, scores)
+
+
+def answer_rolls(
+    core: ScoringCore,
+    tokenizer: HfTokenizer,
+    requests: Sequence[Roll],
+    single: ScoringCore | None = None,
+    known: Collection[str] = (),
+) -> Iterator[tuple[str, Response]]:
+    """Answer every Roll once, each as soon as its last window is done; see `answer_scores`."""
+    asked: list[tuple[str, tuple[Row, ...]]] = []
+    for request, found in zip(requests, encode_rolls(tokenizer, requests), strict=True):
+        if not isinstance(found, Failure):
+            asked.append((request.key, found))
+        elif request.key not in known:
+            yield request.key, found
+    groups = [rows for _, rows in asked]
+    for number, scores in _scored(core, single, groups, _numbers(asked, known)):
+        key, rows = asked[number]
+        if scores is None or isinstance(scores, Failure):
+            yield key, scores or OUT_OF_MEMORY
+        else:
+            yield key, Rolled(total(scores), sum(row.scored for row in rows))
+
+
+def _numbers(asked: Sequence[tuple[str, object]], known: Collection[str]) -> frozenset[int]:
+    return frozenset(number for number, (key, _) in enumerate(asked) if key in known)
+
+
+def _scored(
+    core: ScoringCore,
+    single: ScoringCore | None,
+    groups: Sequence[Sequence[Row]],
+    known: Collection[int] = (),
+) -> Iterator[tuple[int, GroupScore]]:
+    """Finite scores, or a Failure that says what came instead."""
+    again: list[int] = []
+    for number, scores in core.score(groups, known):
+        value = _first_not_finite(scores)
+        if value is None:
+            yield number, scores
+        elif single is None:
+            yield number, not_finite(value)
+        else:
+            again.append(number)
+    if single is not None and again:
+        yield from (
+            (again[at], scores)
+            for at, scores in _scored(single, None, [groups[number] for number in again])
+        )
+
+
+def _first_not_finite(scores: GroupScore) -> float | None:
+    rows = scores if isinstance(scores, tuple) else ()
+    return next((row.logprob for row in rows if not math.isfinite(row.logprob)), None)
+
+
+def _scores(item: EncodedScore, scores: Sequence[RowScore]) -> Scores:
+    return Scores(
+        tuple(score.logprob for score in scores),
+        tuple(row.scored for row in item.rows),
+        tuple(score.greedy for score in scores),
+        item.truncated,
+    )

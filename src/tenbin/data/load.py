@@ -1,0 +1,205 @@
+"""From a data set's name to its documents: the way through this stage.
+
+It joins the modules beside it: `pinned` says what is published, `locate` or `download` finds the
+files, `reading` and `schemas` make documents of them. Sets that are not pinned go to `unpinned`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tenbin.data.pinned import (
+    CATALOG,
+    PinnedSet,
+    Split,
+    fill_config,
+    find_pinned_set,
+    find_split,
+)
+from tenbin.data.pinned_files import find_files, how_to_bring
+from tenbin.data.readers import RowFile
+from tenbin.data.repeated_ids import SeenIds
+from tenbin.data.schemas import SCHEMAS
+from tenbin.data.source_choice import JGLUE_VERSIONS, DataChoice, Progress
+from tenbin.errors import ConfigError, DataError
+from tenbin.files.disk_list import Shelf
+from tenbin.files.home import expanded
+from tenbin.records import DataFile, Dataset, Document
+
+SAMPLE_DATA = CATALOG / "sample_data"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSet:
+    """The documents of a split and what they were read from."""
+
+    documents: Shelf[Document]
+    """On disk: each is read anew when it is asked for."""
+    files: tuple[DataFile, ...]
+    notices: tuple[str, ...] = ()
+    """What a reader of the scores should know of the data."""
+
+
+def load_documents(
+    dataset: Dataset, split: str, choice: DataChoice, progress: Progress | None = None
+) -> DocumentSet:
+    """Return the documents of one split.
+
+    Args:
+        dataset: The data set as a task names it.
+        split: `train`, `validation` or `test`, or any split of a set that is not pinned.
+        choice: Where the user wants rows from.
+        progress: Called while files are downloaded.
+
+    Raises:
+        DataError: The rows cannot be had or are not what the task needs.
+        ConfigError: The choice contradicts itself.
+    """
+    _check_choice(choice)
+    if not dataset.pinned:
+        from tenbin.data.unpinned import read_unpinned
+
+        documents, recorded, notices = read_unpinned(dataset, split, choice)
+        return DocumentSet(documents, tuple(recorded), tuple(notices))
+    pinned = find_pinned_set(dataset)
+    version, notices = _choose_version(pinned, choice)
+    wanted = find_split(pinned, version, split, dataset.config)
+    equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
+    source, paths = _find_paths(pinned, equal, choice, progress)
+    files = [RowFile(path) for path in paths]
+    documents, counts, suspects = _make_documents(pinned, files)
+    published = source == "download" or all(f.identity.blob in wanted.blobs for f in files)
+    documents, id_notices = _check_ids(pinned, documents, suspects, published)
+    notices += id_notices
+    if source != "sample_data":
+        notices += _row_notices(pinned, wanted, len(documents), files)
+    recorded = [
+        _data_file(file, count, source, wanted) for file, count in zip(files, counts, strict=True)
+    ]
+    return DocumentSet(documents, tuple(recorded), tuple(notices))
+
+
+def _check_choice(choice: DataChoice) -> None:
+    if choice.sample_data and choice.data_dir is not None:
+        raise ConfigError(
+            "--sample_data and --data_dir exclude each other", "leave out one of them"
+        )
+    if choice.jglue_version not in JGLUE_VERSIONS:
+        raise ConfigError(
+            f"JGLUE version `{choice.jglue_version}` is not known",
+            f"--jglue_version is {' or '.join(JGLUE_VERSIONS)}",
+        )
+    if choice.sample_data and choice.jglue_version != JGLUE_VERSIONS[0]:
+        raise ConfigError(
+            f"the sample data has one version, not JGLUE {choice.jglue_version}",
+            "leave out --jglue_version, or use --data_dir or a download for version 1.3",
+        )
+
+
+def _choose_version(pinned: PinnedSet, choice: DataChoice) -> tuple[str, list[str]]:
+    if choice.jglue_version in pinned.versions:
+        return choice.jglue_version, []
+    only = next(iter(pinned.versions))
+    if pinned.name.startswith("jglue/"):
+        return only, [f"{pinned.name} is known in version {only} only, which is used"]
+    return only, []
+
+
+def _find_paths(
+    pinned: PinnedSet, splits: tuple[Split, ...], choice: DataChoice, progress: Progress | None
+) -> tuple[str, Sequence[Path]]:
+    """Return how the files were had and where they are."""
+    if choice.sample_data:
+        return "sample_data", find_files(pinned, splits, SAMPLE_DATA)
+    if choice.data_dir is not None:
+        return "data_dir", find_files(pinned, splits, expanded(choice.data_dir))
+    if not splits[0].files:
+        raise DataError(
+            f"{pinned.title} {splits[0].name} is published nowhere, so that nothing can be fetched",
+            f"{how_to_bring(splits[0], Path('<folder>'))}, yours with --data_dir <folder>",
+        )
+    from tenbin.data.cache import fetch_split
+
+    return "download", fetch_split(pinned, splits, choice, progress)
+
+
+def _make_documents(
+    pinned: PinnedSet, files: Sequence[RowFile]
+) -> tuple[Shelf[Document], list[int], frozenset[int]]:
+    """Check rows as they are read; count the rows of each file, and note ids met again."""
+    make = SCHEMAS[pinned.schema]
+    documents: Shelf[Document] = Shelf()
+    seen = SeenIds()
+    counts = []
+    for file in files:
+        before = len(documents)
+        for number, row in enumerate(file.rows(), start=before):
+            document = make(row, number)
+            seen.add(document.id)
+            documents.append(document)
+        counts.append(len(documents) - before)
+    return documents, counts, frozenset(seen.suspects())
+
+
+def _check_ids(
+    pinned: PinnedSet, documents: Shelf[Document], suspects: frozenset[int], published: bool
+) -> tuple[Shelf[Document], list[str]]:
+    if not suspects:
+        return documents, []
+    documents, repeated = _mark_repeats(documents, suspects, published)
+    notice = f"{pinned.name}: {repeated} rows repeat an id; they are marked #2, #3, …"
+    return documents, [notice] if repeated else []
+
+
+def _mark_repeats(
+    documents: Shelf[Document], suspects: frozenset[int], published: bool
+) -> tuple[Shelf[Document], int]:
+    """Number the rows of an id that is used again; it is forgiven in published files alone."""
+    marked: Shelf[Document] = Shelf()
+    first: dict[str, str] = {}
+    times: Counter[str] = Counter()
+    for document in documents:
+        if hash(document.id) in suspects:
+            if document.id in first and not published:
+                raise DataError(
+                    f"{document.origin}: the id `{document.id}` was already used "
+                    f"({first[document.id]})",
+                    "ids must be unique within a split: remove one of the two rows",
+                )
+            first.setdefault(document.id, document.origin)
+            times[document.id] += 1
+            if times[document.id] > 1:
+                document = replace(document, id=f"{document.id}#{times[document.id]}")
+        marked.append(document)
+    return marked, times.total() - len(times)
+
+
+def _row_notices(
+    pinned: PinnedSet, split: Split, count: int, files: Sequence[RowFile]
+) -> list[str]:
+    notices = []
+    if split.rows is not None and count != split.rows:
+        notices.append(
+            f"{pinned.name} {split.name} has {count:,} rows, the published file {split.rows:,}"
+        )
+    published = {Path(file.path).name for file in split.files}
+    notices += [
+        f"{file.path} is named like the published file but its content differs"
+        for file in files
+        if split.blobs and file.path.name in published and file.identity.blob not in split.blobs
+    ]
+    return notices
+
+
+def _data_file(file: RowFile, rows: int, source: str, split: Split) -> DataFile:
+    return DataFile(
+        path=str(file.path),
+        sha256=file.identity.sha256,
+        rows=rows,
+        source=source,
+        version=None if source == "sample_data" or not split.files else split.version,
+        verified=file.identity.blob in split.blobs,
+    )

@@ -1,0 +1,75 @@
+"""Ids for rows of a data set that tenbin does not know: its own where they are unique.
+
+Which field that is shows with the last row. Rows are not held until then: they are named by what
+looks right so far, and anew in the rare case that it was not.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from tenbin.data.repeated_ids import SeenIds
+from tenbin.data.rows import Row
+from tenbin.errors import DataError
+from tenbin.files.disk_list import Shelf
+from tenbin.records import Document
+
+ID_FIELDS = ("id", "idx", "q_id")
+
+
+def shelve_rows(rows: Iterable[Row]) -> Shelf[Document]:
+    """Return rows as documents, their ids from the first id field that is unique."""
+    documents: Shelf[Document] = Shelf()
+    candidates = {field: SeenIds() for field in ID_FIELDS}
+    expected: str | None = None
+    for number, row in enumerate(rows):
+        for field in tuple(candidates):
+            value = row.values.get(field)
+            if isinstance(value, str | int) and value != "":
+                candidates[field].add(str(value))
+            else:
+                del candidates[field]
+        if number == 0:
+            expected = next(iter(candidates), None)
+        identifier = _identifier(expected, row.values, number)
+        _keep(Document(identifier, row.values, None, row.origin, number), documents)
+    unique = (field for field, seen in candidates.items() if _unique(field, seen, documents))
+    chosen = next(unique, None)
+    return documents if chosen == expected else Shelf(_renamed(documents, chosen))
+
+
+def _identifier(field: str | None, values: Any, number: int) -> str:
+    return f"row-{number}" if field is None else str(values.get(field))
+
+
+def _keep(document: Document, documents: Shelf[Document]) -> None:
+    try:
+        documents.append(document)
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(
+            f"{document.origin}: a field holds what cannot be written down: {error}",
+            "leave out columns that are neither text, numbers nor lists of these",
+        ) from error
+
+
+def _unique(field: str, seen: SeenIds, documents: Shelf[Document]) -> bool:
+    suspects = seen.suspects()
+    # A few at a time: where one is enough to know, millions need not be looked at.
+    while some := frozenset(islice(suspects, 1000)):
+        met: set[str] = set()
+        for document in documents:
+            value = str(document.fields[field])
+            if hash(value) in some:
+                if value in met:
+                    return False
+                met.add(value)
+    return True
+
+
+def _renamed(documents: Shelf[Document], field: str | None) -> Iterator[Document]:
+    for number, document in enumerate(documents):
+        yield replace(document, id=_identifier(field, document.fields, number))

@@ -1,0 +1,155 @@
+"""Rows to documents: what each pinned data set's rows must hold, and the fields templates see.
+
+It knows one function a schema and neither files nor versions. Copies of the same data differ in
+spelling; what differs is settled here, so that later stages meet one form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tenbin.data.field_checks import (
+    check_texts,
+    parse_written_list,
+    refuse,
+    take,
+    take_identifier,
+    take_label,
+    take_text,
+)
+from tenbin.data.rows import Row
+from tenbin.records import Document
+
+NLI_LABELS = {"entailment": 0, "contradiction": 1, "neutral": 2}
+REVIEW_LABELS = {"positive": 0, "negative": 1}
+LETTERS = {"A": 0, "B": 1, "C": 2, "D": 3}
+OPTION_NAMES = (
+    ("option_1", "option_2", "option_3", "option_4"),
+    ("option_a", "option_b", "option_c", "option_d"),
+)
+SEPARATOR = "[SEP]"
+
+
+def jcommonsenseqa_document(row: Row, number: int) -> Document:
+    """Read a question with five choices."""
+    choices = [take_text(row, f"choice{index}") for index in range(5)]
+    fields = {
+        "question": take_text(row, "question"),
+        "choices": choices,
+        **{f"choice{index}": choice for index, choice in enumerate(choices)},
+        "label": take_label(row, "label", 5),
+    }
+    return Document(take_identifier(row, "q_id", number), fields, None, row.origin, number)
+
+
+def jnli_document(row: Row, number: int) -> Document:
+    """Read a pair of sentences with its relation."""
+    fields = {
+        "premise": take_text(row, "sentence1"),
+        "hypothesis": take_text(row, "sentence2"),
+        "label": take_label(row, "label", 3, NLI_LABELS),
+    }
+    return Document(
+        take_identifier(row, "sentence_pair_id", number), fields, None, row.origin, number
+    )
+
+
+def marc_ja_document(row: Row, number: int) -> Document:
+    """Read a review with its verdict."""
+    fields = {
+        "review": take_text(row, "sentence"),
+        "label": take_label(row, "label", 2, REVIEW_LABELS),
+    }
+    return Document(take_identifier(row, "review_id", number), fields, None, row.origin, number)
+
+
+def squad_document(row: Row, number: int) -> Document:
+    """Read a question about a paragraph.
+
+    JSQuAD writes the title and a separator before the paragraph; `context` is the paragraph alone.
+    `answers.answer_start` stays as published, which for JSQuAD counts from the title on.
+    """
+    if row.values.get("is_impossible"):
+        refuse(row, "is_impossible", True, "false: each question has an answer")
+    title = take_text(row, "title")
+    context = take_text(row, "context").rpartition(SEPARATOR)[2].strip()
+    if not context:
+        refuse(row, "context", row.values["context"], f"text after the last {SEPARATOR}")
+    identifier = take_identifier(row, "id", number)
+    fields = {
+        "id": identifier,
+        "title": title,
+        "context": context,
+        "question": take_text(row, "question"),
+        "answers": _take_answers(row),
+    }
+    group = hashlib.sha256(f"{title}\0{context}".encode()).hexdigest()[:16]
+    return Document(identifier, fields, group, row.origin, number)
+
+
+def mlogiqa_document(row: Row, number: int) -> Document:
+    """Read a passage with a question and four options; its id names the item in all languages."""
+    options = _take_options(row)
+    answer_field = "answer" if "answer" in row.values or "label" not in row.values else "label"
+    if {"answer", "label"} <= row.values.keys():
+        other = take_label(row, "label", 4, LETTERS)
+        if other != take_label(row, "answer", 4, LETTERS):
+            refuse(row, "label", row.values["label"], "the same choice as `answer`")
+    identifier = take_identifier(row, "id", number)
+    named = row.values.get("id") not in (None, "")
+    fields = {
+        # Only an id of the data's own says which item this is: a row number does not.
+        **({"id": identifier} if named else {}),
+        "context": take_text(row, "context").strip(),
+        "question": take_text(row, "question").strip(),
+        "options": options,
+        **{f"option{index}": option for index, option in enumerate(options)},
+        "label": take_label(row, answer_field, 4, LETTERS),
+    }
+    return Document(identifier, fields, identifier, row.origin, number)
+
+
+def text_document(row: Row, number: int) -> Document:
+    """Read a text that is weighed whole."""
+    fields = {"text": take_text(row, "text")}
+    return Document(take_identifier(row, "id", number), fields, None, row.origin, number)
+
+
+def _take_answers(row: Row) -> dict[str, list[Any]]:
+    accepted = "an object with `text`: at least one text that is not empty"
+    answers = take(row, "answers", accepted)
+    texts = answers.get("text") if isinstance(answers, Mapping) else None
+    if (
+        not isinstance(texts, list)
+        or not texts
+        or not all(isinstance(text, str) and text.strip() for text in texts)
+    ):
+        refuse(row, "answers", answers, accepted)
+    starts = answers.get("answer_start", [-1] * len(texts))
+    if not isinstance(starts, list) or len(starts) != len(texts):
+        refuse(row, "answers", answers, "as many `answer_start` as `text`")
+    return {"text": list(texts), "answer_start": list(starts)}
+
+
+def _take_options(row: Row) -> list[str]:
+    if "options" in row.values:
+        options = row.values["options"]
+        if isinstance(options, str):
+            options = parse_written_list(row, "options", options)
+        return check_texts(row, "options", options, 4)
+    for names in OPTION_NAMES:
+        if any(name in row.values for name in names):
+            return [take_text(row, name) for name in names]
+    return check_texts(row, "options", take(row, "options", "a list of 4 texts"), 4)
+
+
+SCHEMAS: Mapping[str, Callable[[Row, int], Document]] = {
+    "jcommonsenseqa": jcommonsenseqa_document,
+    "jnli": jnli_document,
+    "marc_ja": marc_ja_document,
+    "squad": squad_document,
+    "mlogiqa": mlogiqa_document,
+    "text": text_document,
+}

@@ -1,0 +1,48 @@
+"""Where the user wants rows to come from.
+
+It knows flags and environment variables, and neither files nor data sets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tenbin.files.allowed_paths import Reach
+from tenbin.files.home import expanded
+
+JGLUE_VERSIONS = ("1.1", "1.3")
+
+Progress = Callable[[str, int, int | None], None]
+"""Called while a file is fetched: its name, bytes so far, bytes in all where known."""
+
+
+def cache_directory() -> Path:
+    """Return the folder that downloads are kept in: $TENBIN_CACHE, else ~/.cache/tenbin."""
+    chosen = os.environ.get("TENBIN_CACHE")
+    return expanded(chosen) if chosen else Path.home() / ".cache" / "tenbin"
+
+
+@dataclass(frozen=True, slots=True)
+class DataChoice:
+    """The user's choice of a place to read rows from; a download when nothing is chosen."""
+
+    data_dir: Path | None = None
+    """A folder of the user's own; nothing is downloaded when it is given."""
+    sample_data: bool = False
+    """Read the few made-up rows that come with tenbin."""
+    cache_dir: Path = field(default_factory=cache_directory)
+    offline: bool = False
+    jglue_version: str = "1.1"
+    reach: Reach = field(default_factory=Reach)
+    """Where files that a task file names may lie, besides its own folder."""
+
+    @property
+    def forbids_network(self) -> bool:
+        """Whether the flag or the environment (TENBIN_OFFLINE, HF_HUB_OFFLINE) says offline."""
+        return self.offline or any(
+            os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
+            for name in ("TENBIN_OFFLINE", "HF_HUB_OFFLINE")
+        )

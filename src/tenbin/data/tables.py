@@ -1,0 +1,121 @@
+"""Rows of parquet and CSV files, a few at a time.
+
+It knows these two formats and no data set.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tenbin.data.data_file import Source
+from tenbin.data.lines import numbered_lines
+from tenbin.data.rows import Row
+from tenbin.errors import DataError
+
+_BATCH = 1000
+_BUFFER = 1 << 16
+"""Bytes of a column that are read ahead; else whole groups of rows are, even whole files."""
+_KINDS: tuple[Callable[[str], Any], ...] = (int, float, str)
+"""What a column may be: each takes whatever those before it take."""
+
+
+def parquet_rows(source: Source) -> Iterator[Row]:
+    """Yield the rows of a parquet file."""
+    import pyarrow  # type: ignore[import-untyped,unused-ignore]
+    import pyarrow.parquet  # type: ignore[import-untyped,unused-ignore]
+
+    number = 0
+    try:
+        with (
+            source.in_any_order() as raw,
+            pyarrow.parquet.ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER) as file,
+        ):
+            for batch in file.iter_batches(batch_size=_BATCH):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield Row(values, f"{source.path}, row {number}")
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(
+            f"{source.path} is no complete parquet file: {error}",
+            "it may be cut off: copy it again",
+        ) from error
+    except (ValueError, OverflowError) as error:
+        # Bytes that are no UTF-8 in a column of texts, and moments that no calendar has.
+        raise DataError(
+            f"{source.path}, after row {number}: a value cannot be read: {error}"
+        ) from error
+
+
+def csv_rows(source: Source, delimiter: str) -> Iterator[Row]:
+    """Yield the rows of a CSV file with a heading; columns of numbers become numbers.
+
+    What a column is shows with its last cell alone, so that the file is read twice.
+    """
+    kinds = _column_kinds(source, delimiter)
+    rows = _records(source, delimiter)
+    _, heading = next(rows, (0, []))
+    for line, cells in rows:
+        values = {
+            name: None if cell == "" else kind(cell)
+            for name, kind, cell in zip(heading, kinds, cells, strict=True)
+        }
+        yield Row(values, f"{source.path}, line {line}")
+
+
+def _column_kinds(source: Source, delimiter: str) -> list[Callable[[str], Any]]:
+    """Tell int or float where every cell of a column is one: CSV itself knows only text."""
+    rows = _records(source, delimiter)
+    _, heading = next(rows, (0, []))
+    columns = list(range(len(heading)))
+    takes = [0] * len(heading)
+    for _, cells in rows:
+        for column in columns:
+            while not _takes(_KINDS[takes[column]], cells[column]):
+                takes[column] += 1
+                columns = [at for at in columns if _KINDS[takes[at]] is not str]
+    return [_KINDS[at] for at in takes]
+
+
+def _takes(kind: Callable[[str], Any], cell: str) -> bool:
+    try:
+        kind(cell or "0")
+    except ValueError:
+        return False
+    return True
+
+
+def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of the heading and of each row, with the line that they end in."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
+        raise DataError(
+            f"{source.path}: {delimiter!r} cannot separate the columns of a CSV file",
+            "`delimiter` is one character, such as a comma or a tab",
+        )
+    reader = csv.reader(_universal_lines(source), delimiter=delimiter, strict=True)
+    try:
+        heading = next(reader, None)
+        if heading is None:
+            return
+        yield reader.line_num, heading
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(heading):
+                raise DataError(
+                    f"{source.path}, line {reader.line_num}: not as many columns as the heading has"
+                )
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise DataError(f"{source.path}, line {reader.line_num}: broken CSV: {error}") from error
+
+
+def _universal_lines(source: Source) -> Iterator[str]:
+    """Yield lines as CSV counts them: a carriage return alone ends one too."""
+    for _, line in numbered_lines(source):
+        if line.find("\r", 0, -1) < 0:
+            yield f"{line}\n"
+        else:
+            yield from io.StringIO(f"{line}\n", newline="")

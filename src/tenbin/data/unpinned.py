@@ -1,0 +1,109 @@
+"""Data sets that tenbin does not know, read as lm-eval would: files, a folder, or a hub id.
+
+Rows become documents as they are; what they must hold only the task's templates can say. Where
+files are looked for, `places` knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tenbin.data.readers import RowFile
+from tenbin.data.row_ids import shelve_rows
+from tenbin.data.rows import Row, describe_value
+from tenbin.data.source_choice import DataChoice
+from tenbin.data.unpinned_files import FORMATS, Places, check_hub, is_remote, key_of, place_of
+from tenbin.errors import DataError
+from tenbin.files.disk_list import Shelf
+from tenbin.records import DataFile, Dataset, Document
+
+TEXT_UNITS = ("line", "document")
+Loaded = tuple[Shelf[Document], list[DataFile], list[str]]
+
+
+def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
+    """Return the documents, files and notices of one split of an unknown data set.
+
+    Raises:
+        DataError: The rows cannot be had.
+    """
+    data_files = dataset.options.get("data_files")
+    if dataset.name in FORMATS and data_files is None:
+        raise DataError(
+            f"{place_of(dataset)}: a data set called `{dataset.name}` needs its files named",
+            "add dataset_kwargs: {data_files: {test: path/to/file.jsonl}}",
+        )
+    places = Places(dataset, choice)
+    field, delimiter = _text_option(dataset, "field"), _delimiter(dataset)
+    by_line = _text_unit(dataset) == "line"
+    notices: list[str] = []
+    if dataset.name in FORMATS and not is_remote(dataset):
+        paths, notices = places.named_files(split)
+    else:
+        paths = places.folder_files(split)
+    if not paths:
+        return _read_hub(dataset, split, choice)
+    files = [RowFile(path, field, delimiter, by_line) for path in paths]
+    recorded: list[DataFile] = []
+    return shelve_rows(_counted(files, recorded)), recorded, notices
+
+
+def _text_option(dataset: Dataset, name: str) -> str | None:
+    value = dataset.options.get(name)
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"{key_of(dataset, name)} is {describe_value(value)}; accepted: a text")
+    return value
+
+
+def _delimiter(dataset: Dataset) -> str:
+    given = dataset.options.get("delimiter", dataset.options.get("sep", ","))
+    if not isinstance(given, str) or len(given) != 1 or given in '\r\n"':
+        raise DataError(
+            f"{key_of(dataset, 'delimiter')} is {describe_value(given)}; accepted: one character",
+            'such as "," or ";" or "\\t", and neither a quote nor a line break',
+        )
+    return given
+
+
+def _counted(files: Iterable[RowFile], recorded: list[DataFile]) -> Iterator[Row]:
+    """Yield the rows of all files, and record each file when its rows are counted."""
+    for file in files:
+        count = 0
+        for row in file.rows():
+            count += 1
+            yield row
+        recorded.append(DataFile(str(file.path), file.identity.sha256, count, "data_dir"))
+
+
+def _text_unit(dataset: Dataset) -> str:
+    """What a document of a `.txt` file is, as the datasets library names it."""
+    unit: Any = dataset.options.get("sample_by", TEXT_UNITS[0])
+    if unit not in TEXT_UNITS:
+        raise DataError(
+            f"{key_of(dataset, 'sample_by')} is {describe_value(unit)}; "
+            f"accepted: {' or '.join(TEXT_UNITS)}"
+        )
+    return str(unit)
+
+
+def _read_hub(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
+    from tenbin.data.hub import open_hub_rows
+
+    check_hub(dataset, choice)
+    rows, version = open_hub_rows(dataset, split, offline=choice.forbids_network)
+    digest = hashlib.sha256()
+
+    def weighed() -> Iterator[Row]:
+        for row in rows:
+            # There is no one file to take the checksum of, so it is taken of the rows.
+            line = json.dumps(row.values, ensure_ascii=False, sort_keys=True, default=str)
+            digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+            yield row
+
+    documents = shelve_rows(weighed())
+    name = f"{dataset.name}/{dataset.config}" if dataset.config else dataset.name
+    file = DataFile(f"{name} {split}", digest.hexdigest(), len(documents), "datasets", version)
+    return documents, [file], []

@@ -1,9 +1,0 @@
-"""Diagnosis of a model's tokenizer on tasks, without weights: what `tenbin doctor` does.
-
-`examining` goes through the cells, `cell` looks at one of them, `document` gives plain values.
-"""
-
-from tenbin.examination.document import as_document
-from tenbin.examination.examining import Examination, examination_config, examine
-
-__all__ = ["Examination", "as_document", "examination_config", "examine"]

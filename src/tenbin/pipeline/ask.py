@@ -1,0 +1,175 @@
+"""Ask a backend everything a plan holds, through the journal, and check that all was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol
+
+from tenbin.backends.base import Backend, Portioned, Resuming
+from tenbin.backends.finite import finite_only
+from tenbin.errors import BackendError
+from tenbin.journal.answers import Answers
+from tenbin.journal.rounds import Rounds
+from tenbin.pipeline.queue import Queue
+from tenbin.pipeline.usage import Spent
+from tenbin.records import Response
+
+
+class Listener(Protocol):
+    """Told how a run goes on; the terminal draws it, tests ignore it."""
+
+    def message(self, text: str) -> None:
+        """Something worth a line."""
+        ...
+
+    def transfer(self, name: str, done: int, total: int | None) -> None:
+        """A file is being fetched: bytes so far, and in all where known."""
+        ...
+
+    def prepare(self, what: str, done: int, total: int) -> None:
+        """Something of many documents goes on here, without the model: how far it is."""
+        ...
+
+    def start(self, total: int, work: float) -> None:
+        """This many requests will be asked, of this much work together."""
+        ...
+
+    def advance(self, work: float) -> None:
+        """One more request was answered."""
+        ...
+
+    def finish(self) -> None:
+        """All were answered, or the run broke off."""
+        ...
+
+
+_SETTLED_AT_ONCE = 20_000
+"""Known requests, in the order of their keys: in that of their numbers they are quicker settled."""
+Portion = Sequence[tuple[str, Response]]
+
+
+class Follower(Protocol):
+    """Told which answers there are, once they are kept."""
+
+    def known(self, count: int) -> None:
+        """So many are there from earlier runs: said once, before any other comes."""
+        ...
+
+    def answered(self, portion: Portion) -> None:
+        """New ones, with their keys."""
+        ...
+
+
+def ask(
+    queue: Queue,
+    backend: Backend,
+    answers: Answers,
+    listener: Listener,
+    follower: Follower | None = None,
+    spent: Spent | None = None,
+) -> Spent:
+    """Answer every request of the queue exactly once.
+
+    Args:
+        queue: What is asked.
+        backend: Whom.
+        answers: Where answers are kept.
+        listener: Told how it goes.
+        follower: Told what is answered.
+        spent: Counted up as answers come; a new one where none is given.
+
+    Returns:
+        What the answers took.
+
+    Raises:
+        BackendError: When the backend leaves a request out, doubles one or invents one.
+    """
+    spent = spent if spent is not None else Spent()
+    rounds = Rounds() if isinstance(backend, Resuming) else None
+    spent.from_journal += _settle_known(queue, answers, rounds)
+    if follower is not None:
+        follower.known(spent.from_journal)
+    if answers.damaged:
+        listener.message(
+            f"{answers.damaged:,} answers in {answers.place} are damaged: they are asked again"
+        )
+    if spent.from_journal:
+        listener.message(
+            f"{spent.from_journal:,} of {len(queue):,} answers are in the journal already; "
+            "going on from there"
+        )
+    count, work = queue.left()
+    if count:
+        listener.start(count, work)
+        try:
+            for portion in _portions(queue, backend, answers, rounds):
+                _take(portion, queue, answers, spent, listener, follower)
+        finally:
+            listener.finish()
+    left, _ = queue.left()
+    if left:
+        raise BackendError(f"the backend left {left:,} of {count:,} requests unanswered")
+    return spent
+
+
+def _settle_known(queue: Queue, answers: Answers, rounds: Rounds | None) -> int:
+    """Look all requests up in the journal; how many of them it knows."""
+    count = 0
+    settled: list[int] = []
+    for numbers in queue.numbered_keys():
+        known = answers.known(list(numbers))
+        if rounds is not None:
+            rounds.note(numbers, known)
+        settled += (numbers[key] for key in known)
+        if len(settled) >= _SETTLED_AT_ONCE:
+            queue.settle_numbers(settled)
+            count += len(settled)
+            settled = []
+    queue.settle_numbers(settled)
+    return count + len(settled)
+
+
+def _portions(
+    queue: Queue, backend: Backend, answers: Answers, rounds: Rounds | None
+) -> Iterator[Portion]:
+    """All answers, in portions that are to be kept whole: one at a time where none says more."""
+    if isinstance(backend, Portioned):
+        yield from backend.run_portions(queue.walk())
+    elif isinstance(backend, Resuming) and rounds is not None:
+        name, numbers = answers.broken_off(rounds)
+        answers.begin_round(name)
+        left = [request.key for request in queue.open()] if numbers else []
+        requests = list(queue.open_and(numbers))
+        known = frozenset(r.key for r in requests).difference(left) if numbers else frozenset()
+        yield from ((answer,) for answer in backend.run_rest(requests, known))
+    else:
+        yield from ((answer,) for answer in backend.run(list(queue.open())))
+
+
+def _take(
+    portion: Portion,
+    queue: Queue,
+    answers: Answers,
+    spent: Spent,
+    listener: Listener,
+    follower: Follower | None,
+) -> None:
+    keys = [key for key, _ in portion]
+    work = queue.settle(keys)
+    if len(work) < len(keys):
+        raise BackendError(_wrong(keys, work, queue))
+    # Backends see to it themselves; those that come from elsewhere may not.
+    portion = [(key, finite_only(response)) for key, response in portion]
+    answers.write(portion)
+    for key, response in portion:
+        spent.add(response)
+        listener.advance(work[key])
+    if follower is not None:
+        follower.answered(portion)
+
+
+def _wrong(keys: Sequence[str], open_ones: Collection[str], queue: Queue) -> str:
+    """Which answer nobody waited for."""
+    key = next(key for at, key in enumerate(keys) if key not in open_ones or key in keys[:at])
+    fault = "twice" if key in queue else "though nobody asked"
+    return f"the backend answered request {key} {fault}"

@@ -1,0 +1,107 @@
+"""From answers to judged documents: on disk, in the order of the plan.
+
+What a result says of a whole cell is counted on the way. Knows plan, answers and metrics; sums no
+score up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
+
+from tenbin.files.disk_list import Shelf
+from tenbin.journal.answers import Answers
+from tenbin.metrics.judge import judge
+from tenbin.pipeline.plan import Plan, Planned
+from tenbin.pipeline.prepare import CellSetup
+from tenbin.pipeline.progress import Counted
+from tenbin.pipeline.tally import Tally
+from tenbin.records import Cell, Outcome, Response, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A document with its answer and what the metrics say of it."""
+
+    planned: Planned
+    response: Response
+    unconditional: Response | None
+    outcomes: tuple[Outcome, ...]
+    further: tuple[Response, ...] = ()
+    """The second and later answers that were drawn."""
+
+
+_rest_of_outcome = attrgetter(*(field.name for field in fields(Outcome) if field.name != "cell"))
+_Packed = tuple[tuple[object, ...], ...]
+_Replies = tuple[Response, Response | None, tuple[Response, ...]]
+
+
+class JudgedDocuments:
+    """The documents of all cells, judged; each is made anew when it is asked for."""
+
+    def __init__(self, plan: Plan) -> None:
+        """None yet; they come in the plan's order."""
+        self._plan = plan
+        self._replies: Shelf[_Replies] = Shelf()
+        # Apart: scores are worked out from outcomes alone.
+        self._outcomes: Shelf[_Packed] = Shelf()
+        self.tallies: dict[Cell, Tally] = {}
+
+    def _append(self, one: Judged) -> None:
+        self._replies.append((one.response, one.unconditional, one.further))
+        # A cell is the same in all of its outcomes, and known.
+        self._outcomes.append(tuple(map(_rest_of_outcome, one.outcomes)))
+
+    def judge_cell(self, task: Task, cell: Cell, answers: Answers, counted: Counted) -> None:
+        """Judge the next cell of the plan."""
+        assert len(self._outcomes) == self._plan.spans[cell].start, "cells come in the plan's order"
+        tally = self.tallies[cell] = Tally()
+        for chunk in self._plan.planned(cell):
+            found = answers.read([key for one in chunk for key in one.keys])
+            for planned in counted.through(chunk):
+                one = judge_planned(task, planned, found)
+                drawn = (one.response, *one.further)
+                tally.add(planned.prompt, drawn, one.unconditional, one.outcomes)
+                self._append(one)
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def __iter__(self) -> Iterator[Judged]:
+        for cell, span in self._plan.spans.items():
+            replies = self._replies.between(span.start, span.stop)
+            outcomes = self._outcomes.between(span.start, span.stop)
+            for chunk in self._plan.planned(cell):
+                for planned, (first, bare, further), packed in zip(
+                    chunk, replies, outcomes, strict=False
+                ):
+                    yield Judged(planned, first, bare, _unpacked(cell, packed), further)
+
+    def outcomes(self, cell: Cell) -> Iterator[tuple[Outcome, ...]]:
+        """What the metrics say of each document of a cell, in the order of documents' names."""
+        numbers = self._plan.numbers_by_document(cell)
+        return (_unpacked(cell, self._outcomes[number]) for number in numbers)
+
+
+def _unpacked(cell: Cell, packed: _Packed) -> tuple[Outcome, ...]:
+    return tuple(Outcome(cell, *rest) for rest in packed)  # type: ignore[arg-type]
+
+
+def judge_all(
+    setups: Sequence[CellSetup], plan: Plan, answers: Answers, counted: Counted
+) -> JudgedDocuments:
+    """Judge every document of every cell."""
+    judged = JudgedDocuments(plan)
+    for setup in setups:
+        judged.judge_cell(setup.task, setup.cell, answers, counted)
+    return judged
+
+
+def judge_planned(task: Task, planned: Planned, answers: Mapping[str, Response]) -> Judged:
+    """Judge one document, all of whose answers are there."""
+    response = answers[planned.key]
+    bare = answers[planned.unconditional_key] if planned.unconditional_key else None
+    further = tuple(answers[key] for key in planned.further_keys)
+    outcomes = judge(task, planned.prompt, response, bare, further)
+    return Judged(planned, response, bare, tuple(outcomes), further)

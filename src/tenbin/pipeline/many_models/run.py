@@ -1,0 +1,212 @@
+"""Runs many models: one after the other, or as many at once as a cluster has room for.
+
+A model that fails stops no other. Side by side, each run has a driver process of its own: building
+prompts and judging answers is Python's work, and one process would hold up many GPUs. Each writes
+its own result and journal, and only its scores come back.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import queue
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, Literal
+
+from tenbin.config import AUTO, RunConfig
+from tenbin.errors import TenbinError
+from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.interrupt import stopping_on_signals
+from tenbin.pipeline.many_models.entries import Entry, known_result
+from tenbin.pipeline.many_models.slots import Place, place_for
+
+_SECONDS_TO_END = 4.0
+"""For other processes that were told to stop; this one has five."""
+_KEPT = ("results", "details", "configs", "n-samples", "failures")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one model's run ended."""
+
+    name: str
+    state: Literal["finished", "known", "failed"]
+    """`known`: an earlier run's result was there and complete."""
+    scores: Mapping[str, Any]
+    """Of result.json what a table needs; empty where it failed."""
+    reason: str = ""
+    """Why it failed."""
+
+
+Told = Callable[[Ended], None]
+ListenerFor = Callable[[str], Listener]
+"""Gives the listener of a model's run by the model's name."""
+
+
+def run_entries(
+    entries: Sequence[Entry],
+    wanted: int | None,
+    alone: ListenerFor,
+    beside: ListenerFor,
+    told: Told,
+) -> list[Ended]:
+    """Run every model that has no complete result yet, where there is room for it.
+
+    Args:
+        entries: The models, checked.
+        wanted: How many runs go on side by side, each in a process of its own where several do;
+            None: as many as there is room for.
+        alone: The listener of a run that is the only one.
+        beside: The same where several go on; other processes must be able to import it.
+        told: Called after each model, by one thread at a time.
+
+    Returns:
+        How each ended, in the order of the entries.
+    """
+    with place_for(entries) as place:
+        at_once = min(wanted or place.room, len(entries))
+        return _run_at(place, entries, at_once, alone if at_once == 1 else beside, told)
+
+
+def _run_at(
+    place: Place, entries: Sequence[Entry], at_once: int, listener_for: ListenerFor, told: Told
+) -> list[Ended]:
+    waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
+    ended: dict[str, Ended] = {}
+    lock = threading.Lock()
+
+    def note(one: Ended) -> None:
+        with lock:
+            ended[one.name] = one
+            told(one)
+
+    for entry in entries:
+        if (document := known_result(entry)) is not None:
+            note(Ended(entry.name, "known", _scores(document)))
+        else:
+            waiting.put(entry)
+
+    def work() -> None:
+        while True:
+            try:
+                entry = waiting.get_nowait()
+            except queue.Empty:
+                return
+            if at_once == 1:
+                note(_run(entry, listener_for))
+            else:
+                note(_run_apart(entry, listener_for, place.address))
+
+    if at_once == 1:
+        work()
+    else:
+        _side_by_side(work, min(at_once, waiting.qsize()), waiting)
+    return [ended[entry.name] for entry in entries]
+
+
+def _side_by_side(
+    work: Callable[[], None], threads: int, waiting: queue.SimpleQueue[Entry]
+) -> None:
+    # Daemons: once this process ends, nothing of them stays.
+    started = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
+    for thread in started:
+        thread.start()
+    try:
+        for thread in started:
+            while thread.is_alive():
+                thread.join(0.5)  # in steps, so that an interrupt is heard
+    except KeyboardInterrupt:
+        with suppress(queue.Empty):
+            while True:  # nobody is to begin with another model
+                waiting.get_nowait()
+        _end_processes()
+        raise
+
+
+def _end_processes() -> None:
+    """Have the runs in other processes save what there is, and end; those that do not are killed.
+
+    They do not hear Ctrl-C themselves: they would hear it twice.
+    """
+    running = multiprocessing.active_children()
+    for process in running:
+        process.terminate()
+    until = time.monotonic() + _SECONDS_TO_END
+    for process in running:
+        process.join(max(0.0, until - time.monotonic()))
+        if process.is_alive():
+            process.kill()
+            process.join()
+
+
+def _run_apart(entry: Entry, listener_for: ListenerFor, address: str | None) -> Ended:
+    """Run a model in a process of its own; one that dies is a model that failed."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(
+        target=_answer_for, args=(entry, listener_for, address, sender), daemon=True
+    )
+    process.start()
+    sender.close()  # so that its end is seen here
+    try:
+        ended: Ended = receiver.recv()
+    except EOFError:
+        process.join()
+        return Ended(entry.name, "failed", {}, f"its process ended, code {process.exitcode}")
+    process.join()
+    return ended
+
+
+def _answer_for(
+    entry: Entry,
+    listener_for: ListenerFor,
+    address: str | None,
+    sender: Connection[Ended, Any],
+) -> None:
+    for one in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(one, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt), stopping_on_signals():
+        if address is not None:
+            from tenbin.backends.ray.cluster import attach
+
+            attach(address)
+        sender.send(_run(entry, listener_for))
+
+
+def _end_with_parent() -> None:
+    """Stop this process as soon as the one that started it is gone, killed or not."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        signal.raise_signal(signal.SIGTERM)
+
+
+def _run(entry: Entry, listener_for: ListenerFor) -> Ended:
+    listener = listener_for(entry.name)
+    try:
+        return Ended(entry.name, "finished", _scores(_execute(entry.config, listener)))
+    except TenbinError as error:
+        return Ended(entry.name, "failed", {}, str(error))
+    except Exception as error:
+        # Whatever it is, the other models can be run.
+        listener.message(traceback.format_exc())
+        return Ended(entry.name, "failed", {}, f"{type(error).__name__}: {error}")
+
+
+def _execute(config: RunConfig, listener: Listener) -> Mapping[str, Any]:
+    if config.template == AUTO:
+        from tenbin.pipeline.sweep import execute_auto as execute
+    else:
+        from tenbin.pipeline.run import execute
+    return execute(config, listener).document
+
+
+def _scores(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: document[name] for name in _KEPT}

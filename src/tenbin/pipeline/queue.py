@@ -1,0 +1,160 @@
+"""The distinct requests of a plan: a request is open until it is settled, which happens once.
+
+On disk, in the plan's own database. Knows requests; knows neither prompts nor answers.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from tenbin.files.disk_list import CHUNK, chunks, marks
+from tenbin.pipeline.plan_rows import pack_request, pack_text, unpack_request, unpack_text
+from tenbin.pipeline.requests import work_of
+from tenbin.records import Request
+
+QUEUE_TABLES = (
+    "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, "
+    "kind INTEGER NOT NULL, work REAL NOT NULL, text BLOB NOT NULL, rest BLOB NOT NULL)",
+    # Apart from the texts: whoever settles a request must not write its text again. By number and
+    # not by key: keys are hashes, and each would be on a page of its own.
+    "CREATE TABLE open (id INTEGER PRIMARY KEY, work REAL NOT NULL)",
+    "CREATE TABLE joined (id INTEGER PRIMARY KEY)",
+    "CREATE TABLE walk (id INTEGER PRIMARY KEY, request INTEGER NOT NULL)",
+)
+
+
+class Queue:
+    """Requests by key, in order of first use."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """A queue in a database that has its tables."""
+        self._database = database
+
+    def put(self, requests: Iterable[Request]) -> None:
+        """Ask these too; what was asked already is not asked again."""
+        for chunk in chunks(requests):
+            last = self._database.execute("SELECT max(id) FROM requests").fetchone()[0]
+            self._database.executemany(
+                "INSERT OR IGNORE INTO requests (key, kind, work, text, rest) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (
+                    (r.key, r.place[0], work_of(r), pack_text(r.place[1]), pack_request(r))
+                    for r in chunk
+                ),
+            )
+            self._database.execute(
+                "INSERT INTO open SELECT id, work FROM requests WHERE id > ?", (last or 0,)
+            )
+
+    def __len__(self) -> int:
+        """How many there are, open or not."""
+        return self._count("requests")
+
+    def __contains__(self, key: str) -> bool:
+        """Whether such a request was ever put here."""
+        found = self._database.execute("SELECT 1 FROM requests WHERE key = ?", (key,))
+        return found.fetchone() is not None
+
+    def left(self) -> tuple[int, float]:
+        """How many are open, and what they cost together, roughly."""
+        count, work = self._database.execute("SELECT count(*), total(work) FROM open").fetchone()
+        return count, work
+
+    def _count(self, table: str) -> int:
+        count: int = self._database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        return count
+
+    def all_keys(self) -> Iterator[list[str]]:
+        """The keys of all requests, many at a time, in order of first use."""
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id, key FROM requests WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            last = rows[-1][0]
+            yield [key for _, key in rows]
+
+    def numbered_keys(self) -> Iterator[dict[str, int]]:
+        """All keys with their requests' numbers, many at a time, in the order of keys.
+
+        So they stand in a journal too, and whoever looks all of them up reads each of its pages
+        once.
+        """
+        last = ""
+        while rows := self._database.execute(
+            "SELECT id, key FROM requests WHERE key > ? ORDER BY key LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            last = rows[-1][1]
+            yield {key: number for number, key in rows}
+
+    def open(self) -> Iterator[Request]:
+        """Those that are open, in order of first use."""
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id FROM open WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            first, last = rows[0][0], rows[-1][0]
+            between = "JOIN open USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
+            yield from self._read(between, (first, last))
+
+    def open_and(self, numbers: Sequence[int]) -> Iterator[Request]:
+        """Those that are open and those of some numbers, all in order of first use."""
+        self._database.execute("DELETE FROM joined")
+        self._database.executemany("INSERT INTO joined VALUES (?)", ((one,) for one in numbers))
+        self._database.execute("INSERT INTO joined SELECT id FROM open")
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id FROM joined WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            first, last = rows[0][0], rows[-1][0]
+            between = "JOIN joined USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
+            yield from self._read(between, (first, last))
+
+    def walk(self) -> Iterator[Request]:
+        """Those that are open, in the order of their places.
+
+        That is a walk through the tree of their beginnings. What is settled on the way changes
+        nothing: all are given that were open when it began.
+        """
+        self._database.execute("DELETE FROM walk")
+        self._database.execute(
+            "INSERT INTO walk (request) SELECT id FROM requests JOIN open USING (id) "
+            "ORDER BY kind, text, key"
+        )
+        for start in range(0, self._count("walk"), CHUNK):
+            yield from self._read(
+                "JOIN walk ON walk.request = requests.id WHERE walk.id > ? AND walk.id <= ? "
+                "ORDER BY walk.id",
+                (start, start + CHUNK),
+            )
+
+    def _read(self, condition: str, values: Sequence[Any]) -> list[Request]:
+        rows = self._database.execute(
+            f"SELECT kind, requests.key, text, rest FROM requests {condition}", values
+        )
+        return [
+            unpack_request(kind, key, unpack_text(text), rest) for kind, key, text, rest in rows
+        ]
+
+    def settle(self, keys: Sequence[str]) -> dict[str, float]:
+        """Note that requests are answered.
+
+        Returns:
+            The work of each; a key that is not among them was not open.
+        """
+        settled: dict[str, float] = {}
+        for chunk in chunks(keys):
+            rows = self._database.execute(
+                "SELECT id, key, open.work FROM requests JOIN open USING (id) "
+                f"WHERE key IN ({marks(chunk)})",
+                chunk,
+            ).fetchall()
+            settled |= {key: work for _, key, work in rows}
+            self.settle_numbers([number for number, _, _ in rows])
+        return settled
+
+    def settle_numbers(self, numbers: Sequence[int]) -> None:
+        """Note that the requests of these numbers are answered; the more at a time, the better."""
+        for chunk in chunks(sorted(numbers)):
+            self._database.execute(f"DELETE FROM open WHERE id IN ({marks(chunk)})", chunk)

@@ -1,0 +1,201 @@
+"""Runs that choose a template: `tenbin sweep`, and `--template auto` of `tenbin run`.
+
+A sweep evaluates every option on the scored documents and reports on the choice. `auto` with
+documents held out is cheaper: all templates meet those documents only, and the chosen one alone is
+scored. Both load the model once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from tenbin.analysis.sweep.command import run_command
+from tenbin.analysis.sweep.options import Outcomes, swept_tasks
+from tenbin.analysis.sweep.report import sweep_report
+from tenbin.backends.base import Backend
+from tenbin.backends.registry import open_backend
+from tenbin.config import CROSSFIT, RunConfig
+from tenbin.errors import ConfigError
+from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.choice_support import suited_cells
+from tenbin.pipeline.output_folder import check_place, taken_place
+from tenbin.pipeline.prepare import CellSetup, Data, choose_cells, load_data, selecting_cells
+from tenbin.pipeline.run import Finished, backend_settings, execute, execute_cells
+from tenbin.pipeline.sweep_cells import ALL
+from tenbin.records import Outcome
+from tenbin.statistics.selection import best_of
+
+DEFAULT_SELECTION = "train:200"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFinished:
+    """A sweep that is over: the run that holds every option, and what it says."""
+
+    run: Finished
+    report: Mapping[str, Any]
+
+
+def execute_sweep(
+    config: RunConfig,
+    listener: Listener,
+    metric: str | None = None,
+    backend: Backend | None = None,
+    write: bool = True,
+) -> SweepFinished:
+    """Run every option of every task in one go, and analyse.
+
+    Raises:
+        ConfigError: There is one option only.
+    """
+    if not (config.templates or config.num_fewshot_sweep or config.seeds > 1):
+        config = replace(config, templates=(ALL,))
+    _check_options(choose_cells(config))
+    finished = execute(config, listener, backend, write)
+    report = full_report(finished.document, RunOutcomes(finished), metric)
+    return SweepFinished(finished, report)
+
+
+def full_report(
+    document: Mapping[str, Any], outcomes: Outcomes, metric: str | None = None
+) -> dict[str, Any]:
+    """The report of a sweep, with the command that uses what it chose."""
+    report = sweep_report(document, outcomes, metric)
+    chosen = report["chosen"]
+    if chosen:
+        ids, shots = [one["id"] for one in chosen], [one["shots"] for one in chosen]
+        report["command"] = run_command(document["config"], ids, shots)
+    return report
+
+
+def check_auto(
+    config: RunConfig, listener: Listener
+) -> tuple[RunConfig, list[CellSetup], list[CellSetup], Data]:
+    """What `--template auto` chooses among; every fault of it, before a model loads.
+
+    Returns:
+        The config that runs all templates, its cells, the same cells on documents held out, and
+        the rows of all of them.
+    """
+    if config.select_on == CROSSFIT:
+        raise ConfigError(
+            "--template auto chooses on documents of another split, such as train:200",
+            "to choose on the scored documents themselves: tenbin sweep --select_on crossfit",
+        )
+    selection = config.select_on or DEFAULT_SELECTION
+    swept = replace(config, select_on=selection, template=None, templates=(ALL,))
+    setups = choose_cells(swept)
+    selecting = selecting_cells(swept, setups)
+    data = load_data(swept, [*setups, *selecting], listener.transfer)
+    return swept, setups, selecting, data
+
+
+def execute_auto(
+    config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
+) -> Finished:
+    """Choose a template for every task on documents held out, then score with it."""
+    swept, setups, selecting, data = check_auto(config, listener)
+    asked = replace(swept, template=config.template, templates=config.templates)
+    with ExitStack() as held:
+        folder = None
+        if write:
+            stamp = datetime.now(timezone.utc)
+            folder = held.enter_context(taken_place(config, stamp, listener))
+        opened = backend
+        if opened is None:
+            opened = open_backend(backend_settings(config, listener.message))
+            held.callback(opened.close)
+        if folder is not None:
+            suited, _ = suited_cells(setups, opened)
+            check_place(folder, asked, suited, data, opened.fingerprint)
+        listener.message(
+            f"choosing among {len(selecting)} templates on {asked.select_on}: {_names(selecting)}"
+        )
+        tried = execute_cells(swept, selecting, listener, opened, write=False)
+        choice = _choices(tried)
+        for task, entry in choice.items():
+            listener.message(f"{task}: template {entry['template']}, {_said(entry)}")
+        chosen = [s for s in setups if choice[_task(s)]["template"] == s.cell.template]
+        return execute_cells(
+            asked,
+            chosen,
+            listener,
+            opened,
+            write,
+            folder,
+            also={"template_choice": {"select_on": asked.select_on, "tasks": choice}},
+            spent_before=tried.document["usage"],
+        )
+
+
+class RunOutcomes(Mapping[tuple[str, str], Sequence[Outcome]]):
+    """The outcomes of a run by task id and metric, read when they are asked for."""
+
+    def __init__(self, finished: Finished) -> None:
+        """Those of a run that is over."""
+        self._judged, self._details = finished.judged, finished.document["details"]
+        self._cells = {setup.cell.id: setup.cell for setup in finished.setups}
+
+    def __getitem__(self, key: tuple[str, str]) -> Sequence[Outcome]:
+        id, metric = key
+        if metric not in self._details.get(id, ()):
+            raise KeyError(key)
+        found = self._judged.outcomes(self._cells[id])
+        return [outcome for outcomes in found for outcome in outcomes if outcome.metric == metric]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((id, metric) for id, details in self._details.items() for metric in details)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._details.values()))
+
+
+def _check_options(setups: list[CellSetup]) -> None:
+    counts: dict[str, int] = {}
+    for setup in setups:
+        counts[_task(setup)] = counts.get(_task(setup), 0) + 1
+    if max(counts.values()) == 1:
+        raise ConfigError(
+            "there is nothing to sweep over: every task has one template, one number of shots "
+            "and one draw",
+            "give --templates, --num_fewshot_sweep or --seeds",
+        )
+
+
+def _choices(tried: Finished) -> dict[str, Any]:
+    """The template that each task's held-out documents choose, with all their scores."""
+    choice: dict[str, Any] = {}
+    # In the first round every cell selects; as options of their own they are simply scored.
+    document = {
+        **tried.document,
+        "configs": {id: {**c, "role": "score"} for id, c in tried.document["configs"].items()},
+    }
+    for swept in swept_tasks(document, RunOutcomes(tried)):
+        scores = [option.together.value for option in swept.options]
+        best = best_of(scores, swept.higher_is_better)
+        choice[f"{swept.name}-{swept.version}"] = {
+            "template": swept.options[best].template,
+            "metric": swept.metric,
+            "documents": len(swept.options[best].together.documents),
+            "scores": {
+                option.template: score for option, score in zip(swept.options, scores, strict=True)
+            },
+        }
+    return choice
+
+
+def _task(setup: CellSetup) -> str:
+    return f"{setup.task.name}-{setup.task.version}"
+
+
+def _names(setups: list[CellSetup]) -> str:
+    return ", ".join(dict.fromkeys(setup.cell.template for setup in setups))
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    scores = ", ".join(f"{name} {score:.3f}" for name, score in entry["scores"].items())
+    return f"by {entry['metric']} on {entry['documents']} documents ({scores})"

@@ -1,0 +1,240 @@
+"""All prompts of one cell: ordered, limited, with their examples, fitted to the model's window.
+
+Prompts are made some at a time, as they are asked for. The tokenizer, where there is one, only
+measures and formats; no text depends on anything else of the model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from tenbin.errors import ConfigError
+from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, Chat, open_assembly
+from tenbin.prompts.example_pool import Pool
+from tenbin.prompts.fewshot import Draw, open_draw
+from tenbin.prompts.render import Worded, whole_text, word
+from tenbin.prompts.truncation import (
+    Draft,
+    Measure,
+    check_thinking_room,
+    fit_examples,
+    generation_caps,
+)
+from tenbin.records import Cell, Document, Prompt, Task
+
+_BATCH = 1000
+"""Documents whose prompts are made together: a tokenizer is quick with many texts at once."""
+_KEPT = 4096
+"""Worded examples that stay in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """What the user chose about prompts."""
+
+    seed: int = 1234
+    fewshot: Literal["random", "fixed"] = "random"
+    running_draw: bool = False
+    apply_chat_template: bool = False
+    chat_template_args: Mapping[str, Any] = field(default_factory=dict)
+    fewshot_as_multiturn: bool = False
+    system_instruction: str | None = None
+    system_prompt: str = DEFAULT_SYSTEM_PROMPT
+    fit_examples: bool = True
+    cap_by_references: bool = False
+
+
+@dataclass(slots=True)
+class _Wordings:
+    """Worded documents; those shown last are kept, since many questions show the same examples."""
+
+    task: Task
+    template: str
+    system_prompt: str
+    _made: OrderedDict[str, Worded] = field(default_factory=OrderedDict)
+
+    def question(self, document: Document) -> Worded:
+        return word(self.task, self.task.templates[self.template], document, self.system_prompt)
+
+    def example(self, document: Document) -> Worded:
+        # By its id, since a document is made anew whenever it is read.
+        made = self._made.get(document.id)
+        if made is not None:
+            self._made.move_to_end(document.id)
+            return made
+        made = self._made[document.id] = self.question(document)
+        if len(self._made) > _KEPT:
+            self._made.popitem(last=False)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """All that the prompts of one cell are made with."""
+
+    task: Task
+    cell: Cell
+    assembly: Assembly
+    draw: Draw
+    wordings: _Wordings
+    settings: PromptSettings
+    tokenizer: Measure | None
+
+    def prompts(self, documents: Sequence[Document], order: Sequence[int]) -> Iterator[Prompt]:
+        for start in range(0, len(order), _BATCH):
+            drafts = [self._draft(documents[at]) for at in order[start : start + _BATCH]]
+            by_references = self.settings.cap_by_references
+            caps = generation_caps(self.task, drafts, by_references, self.tokenizer)
+            if self.settings.fit_examples and self.tokenizer is not None:
+                fit_examples(drafts, caps, self.assembly, self.tokenizer, self.task.thinking)
+            for draft, cap in zip(drafts, caps, strict=True):
+                yield _finish(self.task, self.cell, draft, cap, self.assembly)
+
+    def _draft(self, document: Document) -> Draft:
+        examples = self.draw.examples(document)
+        shown = [self.wordings.example(example) for example in examples]
+        question = self.wordings.question(document)
+        return Draft(document, question, examples, shown, 0, self.assembly.prompt(shown, question))
+
+
+def build_prompts(
+    task: Task,
+    cell: Cell,
+    documents: Sequence[Document],
+    pool: Pool,
+    limit: float | None,
+    settings: PromptSettings,
+    tokenizer: Measure | None,
+    chat: Chat | None = None,
+) -> Iterator[Prompt]:
+    """The prompts of a cell, in the order they are asked.
+
+    Settings that cannot be followed are refused at once; what is wrong with a document, when its
+    prompt is made.
+
+    Args:
+        task: The task; `cell.template` is one of its templates.
+        cell: What the prompts belong to.
+        documents: The scored split.
+        pool: Where examples come from; may be empty without shots.
+        limit: How many documents: a number, or a fraction below 1.
+        settings: The user's choices.
+        tokenizer: Measures windows; None leaves every prompt whole.
+        chat: Formats conversations; None: the tokenizer does.
+    """
+    if task.kind == "roll":
+        return _whole_texts(task, cell, documents, limit, settings)
+    if chat is None and tokenizer is not None:
+        chat = tokenizer.chat
+    if settings.apply_chat_template and chat is None:
+        raise ConfigError(
+            "--apply_chat_template needs the model's tokenizer",
+            "name one with --tokenizer in a preview, with --model_args tokenizer=PATH for a server;"
+            " --model openai-chat leaves the format to the server",
+        )
+    assembly = open_assembly(
+        task,
+        task.templates[cell.template],
+        settings.system_instruction,
+        settings.system_prompt,
+        _with_variables(chat, settings) if settings.apply_chat_template else None,
+        settings.fewshot_as_multiturn,
+    )
+    draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.running_draw)
+    if task.thinking is not None and tokenizer is not None:
+        check_thinking_room(task, task.thinking, tokenizer.max_length)
+    wordings = _Wordings(task, cell.template, settings.system_prompt)
+    bench = _Bench(task, cell, assembly, draw, wordings, settings, tokenizer)
+    return bench.prompts(documents, _limited_order(draw, len(documents), limit))
+
+
+def _with_variables(chat: Chat | None, settings: PromptSettings) -> Chat | None:
+    if chat is None or not settings.chat_template_args:
+        return chat
+    return partial(chat, variables=settings.chat_template_args)
+
+
+def _whole_texts(
+    task: Task,
+    cell: Cell,
+    documents: Sequence[Document],
+    limit: float | None,
+    settings: PromptSettings,
+) -> Iterator[Prompt]:
+    """Texts as they are: no examples, no chat, and no window, since a backend rolls over it."""
+    draw = open_draw(task, Pool(()), 0, cell.seed, settings.fewshot, settings.running_draw)
+    template = task.templates[cell.template]
+    asked = (documents[at] for at in _limited_order(draw, len(documents), limit))
+    return (
+        Prompt(
+            cell=cell,
+            document=document.id,
+            language=task.language,
+            group=document.group,
+            kind="roll",
+            text=whole_text(task, template, document),
+            continuations=None,
+            choices=None,
+            gold=None,
+            references=(),
+            target=None,
+            stop=(),
+            max_gen_toks=0,
+            row=document.row,
+            item=_item(task, document),
+        )
+        for document in asked
+    )
+
+
+def limited(count: int, limit: float | None) -> int:
+    """How many of so many documents are asked, by number or by fraction."""
+    if limit is None:
+        return count
+    return min(count, math.ceil(count * limit) if limit < 1 else int(limit))
+
+
+def _limited_order(draw: Draw, count: int, limit: float | None) -> Sequence[int]:
+    return draw.order(count)[: limited(count, limit)]
+
+
+def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) -> Prompt:
+    question = draft.question
+    continuations = None
+    if question.choices is not None:
+        continuations = tuple(assembly.target_delimiter + choice for choice in question.choices)
+    return Prompt(
+        cell=cell,
+        document=draft.document.id,
+        language=task.language,
+        group=draft.document.group,
+        kind=task.kind,
+        text=draft.text,
+        continuations=continuations,
+        choices=question.choices,
+        gold=question.gold,
+        references=question.references,
+        target=question.target,
+        stop=assembly.template.stop,
+        max_gen_toks=cap,
+        examples=tuple(example.id for example in draft.examples),
+        dropped_examples=draft.dropped,
+        parts=assembly.parts(draft.shown, question, draft.text),
+        sampling=task.sampling,
+        repeats=task.repeats,
+        row=draft.document.row,
+        item=_item(task, draft.document),
+        thinking=task.thinking,
+        num_choices=question.num_choices,
+    )
+
+
+def _item(task: Task, document: Document) -> str | None:
+    """What the task's parallel key says; nothing stands in for a key that is not there."""
+    value = document.fields.get(task.parallel.key) if task.parallel is not None else None
+    return None if value is None or value == "" else str(value)

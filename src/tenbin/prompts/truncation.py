@@ -1,0 +1,110 @@
+"""How much of a prompt fits into the model's window: room for the answer, then examples.
+
+It takes drafts some at a time, measures them with the tokenizer and leaves out examples. What a
+draft says is made elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tenbin.errors import ConfigError
+from tenbin.prompts.assembly import Assembly
+from tenbin.prompts.render import Worded
+from tenbin.records import Document, Task, Thinking
+
+
+class Measure(Protocol):
+    """What is needed of a tokenizer here."""
+
+    max_length: int
+
+    def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as a prompt."""
+        ...
+
+    def answer_lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as an answer."""
+        ...
+
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+    ) -> str:
+        """The text of a conversation, ready for the assistant's turn."""
+        ...
+
+
+@dataclass(slots=True)
+class Draft:
+    """A prompt that may still lose examples."""
+
+    document: Document
+    question: Worded
+    examples: list[Document]
+    shown: list[Worded]
+    dropped: int = 0
+    text: str = ""
+
+
+def check_thinking_room(task: Task, thinking: Thinking, max_length: int) -> None:
+    """Refuse a budget of thought that leaves a prompt no room."""
+    if thinking.room + task.max_gen_toks < max_length:
+        return
+    raise ConfigError(
+        f"{task.name}: {thinking.budget:,} tokens of thought and {task.max_gen_toks:,} of answer "
+        f"leave no room for a prompt in a window of {max_length:,}",
+        "lower --thinking_budget",
+    )
+
+
+def generation_caps(
+    task: Task, drafts: Sequence[Draft], by_references: bool, tokenizer: Measure | None
+) -> list[int]:
+    """Tokens that each answer may have: the task's, or as many as its longest reference has."""
+    # Without a tokenizer, in a preview: the cap belongs to the request, not to the prompt's text.
+    if not by_references or task.kind != "generate" or tokenizer is None:
+        return [task.max_gen_toks] * len(drafts)
+    references = [draft.question.references for draft in drafts]
+    lengths = iter(tokenizer.answer_lengths([text for group in references for text in group]))
+    return [max(next(lengths) for _ in group) for group in references]
+
+
+def fit_examples(
+    drafts: Sequence[Draft],
+    caps: Sequence[int],
+    assembly: Assembly,
+    tokenizer: Measure,
+    thinking: Thinking | None,
+) -> None:
+    """Leave out the examples farthest from the question until the prompt fits the window."""
+    thought = thinking.room if thinking else 0
+    answers = [room + thought for room in _answer_room(drafts, caps, assembly, tokenizer)]
+    open_drafts = list(zip(drafts, answers, strict=True))
+    while open_drafts:
+        lengths = tokenizer.prompt_lengths([draft.text for draft, _ in open_drafts])
+        too_long = []
+        for (draft, room), length in zip(open_drafts, lengths, strict=True):
+            if length + room > tokenizer.max_length and draft.shown:
+                draft.examples, draft.shown = draft.examples[1:], draft.shown[1:]
+                draft.dropped += 1
+                draft.text = assembly.prompt(draft.shown, draft.question)
+                too_long.append((draft, room))
+        open_drafts = too_long
+
+
+def _answer_room(
+    drafts: Sequence[Draft], caps: Sequence[int], assembly: Assembly, tokenizer: Measure
+) -> list[int]:
+    """Tokens each document's longest answer needs behind its prompt."""
+    choices = [draft.question.choices or () for draft in drafts]
+    delimiter = assembly.target_delimiter
+    texts = [delimiter + choice for group in choices for choice in group]
+    distinct = list(dict.fromkeys(texts))
+    length = dict(zip(distinct, tokenizer.answer_lengths(distinct), strict=True))
+    return [
+        # The last token of a scored answer is predicted, never read.
+        max(length[delimiter + choice] for choice in group) - 1 if group else cap
+        for group, cap in zip(choices, caps, strict=True)
+    ]

@@ -1,0 +1,151 @@
+"""A chart's description → pictures, in light and dark. Knows the look, not what is shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenbin.errors import ConfigError
+from tenbin.files.atomic import atomic_file, write_atomically
+from tenbin.files.disk_errors import writing
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of one look; the same as the page's."""
+
+    ink: str
+    soft: str
+    rule: str
+    accent: str
+    other: str
+    paper: str
+    heat: tuple[str, ...]
+    """From low to high."""
+
+
+LIGHT = Palette(
+    "#1d2126", "#5a6068", "#dedad1", "#24517f", "#a83a1e", "#fbfaf7",
+    ("#f3f1ea", "#b8cadb", "#6f97bd", "#24517f"),
+)  # fmt: skip
+DARK = Palette(
+    "#e5e3dd", "#a3a8ae", "#2e3439", "#8fb8e0", "#f09a7c", "#14171a",
+    ("#1e2429", "#2f475d", "#5582ac", "#a9cdf0"),
+)  # fmt: skip
+
+_FONT = "'Noto Sans', 'Noto Sans CJK JP', 'Hiragino Sans', 'Segoe UI', system-ui, sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart, not drawn yet."""
+
+    name: str
+    """Its file's name."""
+    title: str
+    description: str
+    """What a reader who cannot see it should know."""
+    build: Callable[[Any, Palette], Any]
+    """(the altair module, the colours) → an altair chart."""
+    note: str = ""
+
+
+def import_altair() -> Any:
+    """The chart library.
+
+    Raises:
+        ConfigError: It is not installed.
+    """
+    try:
+        import altair
+        import vl_convert  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            f"charts need a library that is not installed: {error.name}",
+            "pip install 'tenbin[report]', or python -m pip install altair vl-convert-python",
+        ) from error
+    return altair
+
+
+def values(altair: Any, rows: Sequence[Row]) -> Any:
+    """Rows as a chart's data."""
+    return altair.Data(values=list(rows))
+
+
+def draw_svg(chart: Chart, palette: Palette) -> str:
+    """The chart as SVG text."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(_specification(chart, palette)))
+
+
+def draw_png(chart: Chart, palette: Palette = LIGHT) -> bytes:
+    """The chart as a picture of twice its size, on white."""
+    import vl_convert
+
+    described = {**_specification(chart, palette), "background": "#ffffff"}
+    return bytes(vl_convert.vegalite_to_png(described, scale=2))
+
+
+def svg_size(svg: str) -> tuple[int, int]:
+    """Width and height of a drawn chart."""
+    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
+    return (round(float(found[1])), round(float(found[2]))) if found else (640, 400)
+
+
+def write_charts(charts: Sequence[Chart], folder: Path) -> list[Path]:
+    """Write every chart as SVG and PNG.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    written = []
+    with writing(folder, "name another folder with --charts"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for chart in charts:
+            svg, png = folder / f"{chart.name}.svg", folder / f"{chart.name}.png"
+            write_atomically(svg, draw_svg(chart, LIGHT))
+            with atomic_file(png) as partial:
+                partial.write_bytes(draw_png(chart))
+            written += [svg, png]
+    return written
+
+
+def _specification(chart: Chart, palette: Palette) -> dict[str, Any]:
+    altair = import_altair()
+    built = chart.build(altair, palette)
+    axis = {
+        "labelColor": palette.soft,
+        "titleColor": palette.soft,
+        "domainColor": palette.rule,
+        "tickColor": palette.rule,
+        "gridColor": palette.rule,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 320,
+    }
+    described: dict[str, Any] = json.loads(built.to_json())
+    described["background"] = "transparent"
+    described["config"] = {
+        "font": _FONT,
+        "view": {"stroke": None},
+        "axis": axis,
+        "axisY": {"domain": False, "ticks": False, "labelPadding": 8},
+        "header": {"labelColor": palette.ink, "labelFontSize": 13, "titleColor": palette.soft},
+        "legend": {
+            "labelColor": palette.soft,
+            "titleColor": palette.soft,
+            "titleFontWeight": "normal",
+            "labelFontSize": 12,
+        },
+        "text": {"color": palette.ink, "fontSize": 12},
+        "padding": {"left": 2, "right": 8, "top": 4, "bottom": 2},
+    }
+    return described

@@ -1,0 +1,90 @@
+"""What a report says beyond scores: sweeps, consistency of languages, comparisons of runs.
+
+Asks each analysis for the runs at hand. Where one refuses, because runs cannot be compared or items
+cannot be matched, its reason stands in place of its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tenbin.analysis.compare import Side, Wanted, compare_runs
+from tenbin.analysis.consistency.columns import COLUMNS
+from tenbin.analysis.consistency.examine import examine
+from tenbin.analysis.sweep.report import sweep_report
+from tenbin.errors import TenbinError
+from tenbin.results.folder import StoredRun
+from tenbin.results.outcomes import outcomes_of
+
+_MOST_CHANGES = 300
+"""Changed documents listed for one comparison; the samples can be filtered for all of them."""
+
+
+def review_sweep(run: StoredRun) -> dict[str, Any] | None:
+    """What a sweep says; None for a run that tried one way of each task only."""
+    options: dict[tuple[str, str], set[str]] = {}
+    for id, config in run.document["configs"].items():
+        if config.get("role", "score") == "score":
+            options.setdefault((config["task"], config["version"]), set()).add(id)
+    swept = {task for task, ids in options.items() if len(ids) > 1}
+    if not swept:
+        return None
+    document = {
+        **run.document,
+        "configs": {
+            id: config
+            for id, config in run.document["configs"].items()
+            if (config["task"], config["version"]) in swept
+        },
+    }
+    try:
+        report = sweep_report(document, outcomes_of(run.samples()))
+    except TenbinError as error:
+        return {"tasks": [], "error": error.message}
+    return {"tasks": report["tasks"]}
+
+
+def review_languages(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    """Consistency of each model: of all its runs together, or one by one where they overlap."""
+    models: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        if _languages(run.document) > 1:
+            models.setdefault(str(run.document.get("fingerprint")), []).append(run)
+    found: list[dict[str, Any]] = []
+    for group in models.values():
+        together = _examined(group)
+        if "error" in together and len(group) > 1:
+            found += [_examined([run]) for run in group]
+        else:
+            found.append(together)
+    return found
+
+
+def _languages(document: Mapping[str, Any]) -> int:
+    """How many languages the parallel tasks of a run have; none in runs that kept no key."""
+    return len({c["language"] for c in document["configs"].values() if c.get("parallel")})
+
+
+def _examined(runs: Sequence[StoredRun]) -> dict[str, Any]:
+    given = [(run.path.name, run.document, run.samples(COLUMNS)) for run in runs]
+    try:
+        return examine(given)
+    except TenbinError as error:
+        return {"error": f"{error.message}\n{error.hint}".strip(), "sets": {}, "modes": []}
+
+
+def review_differences(runs: Sequence[StoredRun]) -> dict[str, Any] | None:
+    """Each run beside the first; None for one run alone."""
+    if len(runs) < 2:
+        return None
+    sides = [Side(run.path.name, run.document, list(run.samples())) for run in runs]
+    try:
+        compared = compare_runs(sides, Wanted())
+    except TenbinError as error:
+        return {"error": error.message, "comparisons": []}
+    rows = [
+        {**row, "changed": len(row["changes"]), "changes": row["changes"][:_MOST_CHANGES]}
+        for row in compared["comparisons"]
+    ]
+    return {**compared, "comparisons": rows}

@@ -1,0 +1,186 @@
+"""Addresses → answers. Reads only: there is no address that changes anything.
+
+/                       the runs of the folder, as a page that asks again now and then
+/runs.json              the same as JSON
+/report?run=A&run=B     the report of these runs
+/blocks/KEY/NUMBER      a block of a report's samples
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from tenbin.errors import ResultError
+from tenbin.report.html.page import Page, Place, content_policy, page_text
+from tenbin.report.html.sample_blocks import Blocks
+from tenbin.report.serve.access import HEADERS
+from tenbin.report.serve.index import list_runs
+from tenbin.report.serve.pages import Library, UnknownRunError
+from tenbin.report.serve.request_limits import Incoming, send_within
+from tenbin.version import __version__
+
+if TYPE_CHECKING:
+    from tenbin.report.serve.server import Server
+
+_MOST_FIELDS = 300
+_BLOCK = re.compile(r"/blocks/([0-9a-f]{24})/([0-9]{1,9})", re.ASCII)
+_TOKEN = re.compile(r"(token=)[^&\s]*", re.IGNORECASE)
+_REASONS = {
+    HTTPStatus.REQUEST_URI_TOO_LONG: "the address is too long",
+    HTTPStatus.NOT_IMPLEMENTED: "only GET and HEAD are answered",
+}
+BUSY = (
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n"
+    "Retry-After: 10\r\n" + "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+).encode() + b"\r\n"
+"""For a connection that there is no place for."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = "tenbin"
+    sys_version = ""
+
+    def setup(self) -> None:
+        """Read within bounds."""
+        super().setup()
+        self._incoming = Incoming(self.connection, self.server.limits)
+        self.rfile = io.BufferedReader(self._incoming)
+
+    def handle_one_request(self) -> None:
+        """Answer one request; the time for it begins now."""
+        self._incoming.begin()
+        super().handle_one_request()
+
+    def do_GET(self) -> None:
+        """Answer; a fault in what was asked is a plain sentence."""
+        if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
+            # Left unread, it would be taken for the next request.
+            return self._refuse(HTTPStatus.BAD_REQUEST, "a request with a body is not answered")
+        try:
+            address = urlsplit(self.path)
+            query = parse_qs(address.query, max_num_fields=_MOST_FIELDS)
+        except ValueError:
+            return self._refuse(HTTPStatus.BAD_REQUEST, "this is no address")
+        access = self.server.access
+        if not access.allows_host(self.headers.get("Host")):
+            return self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "this is not the host you asked")
+        given = query.get("token", [None])[0]
+        if not access.allows(given, self.headers.get("Cookie")):
+            return self._refuse(HTTPStatus.FORBIDDEN, "open the address that tenbin serve printed")
+        if given is not None and access.token is not None:
+            return self._send(
+                b"", "text/plain", HTTPStatus.SEE_OTHER,
+                {"Location": "/", "Set-Cookie": access.cookie()},
+            )  # fmt: skip
+        return self._answer_or_say_why(address.path, query)
+
+    do_HEAD = do_GET
+
+    def _answer_or_say_why(self, path: str, query: dict[str, list[str]]) -> None:
+        try:
+            found = self._answer(path, query)
+        except UnknownRunError as error:
+            return self._refuse(HTTPStatus.NOT_FOUND, error.message)
+        except ResultError as error:
+            return self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error.message)
+        except Exception as error:
+            # Files of the folder may change or vanish at any step.
+            self.log_message("%s: %s", path, type(error).__name__)
+            return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "this cannot be shown")
+        if found is None:
+            return self._refuse(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+        content, kind, more = found
+        return self._send(content, kind, more=more)
+
+    def _answer(
+        self, path: str, query: dict[str, list[str]]
+    ) -> tuple[bytes, str, dict[str, str]] | None:
+        """Content, its kind and further headers; None where there is nothing."""
+        library = self.server.library
+        if path == "/":
+            return _shown(_listing_page(library), "")
+        if path == "/runs.json":
+            runs = {"runs": list_runs(library.root)}
+            listed = json.dumps(runs, ensure_ascii=False, allow_nan=False)
+            return listed.encode(), "application/json", {}
+        if path == "/report":
+            names = query.get("run", [])
+            key, page = library.open(names)
+            try:
+                return _shown(page, f"/blocks/{key}/")
+            except ValueError:
+                # Numbers that JSON does not have, or text that UTF-8 does not.
+                shown = ", ".join(dict.fromkeys(names))
+                raise ResultError(f"{shown}: damaged, and cannot be shown") from None
+        if found := _BLOCK.fullmatch(path):
+            block = library.block(found[1], int(found[2]))
+            return None if block is None else (block, "application/octet-stream", {})
+        return None
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Say what the library found wrong with a request in our own way: a plain sentence."""
+        status = HTTPStatus(code)
+        reason = _REASONS.get(status, "this is no request that is understood")
+        if status is HTTPStatus.NOT_IMPLEMENTED:
+            return self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, reason, {"Allow": "GET, HEAD"})
+        return self._refuse(status, reason)
+
+    def _refuse(self, status: HTTPStatus, reason: str, more: dict[str, str] | None = None) -> None:
+        self.close_connection = True
+        more = {"Connection": "close", **(more or {})}
+        content = f"{reason}\n".encode("utf-8", "backslashreplace")
+        self._send(content, "text/plain; charset=utf-8", status, more)
+
+    def _send(
+        self,
+        content: bytes,
+        kind: str,
+        status: HTTPStatus = HTTPStatus.OK,
+        more: dict[str, str] | None = None,
+    ) -> None:
+        if self.request_version == "HTTP/0.9":
+            # So the library calls what names no version, and would leave out the headers.
+            self.request_version = "HTTP/1.0"
+        self.send_response(status)
+        for name, value in {**HEADERS, **(more or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.connection.settimeout(self.server.limits.seconds)
+        self.end_headers()
+        if self.command != "HEAD":
+            send_within(self.connection, content, self.server.limits)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say what was asked, without a token and without control characters."""
+        if self.server.log is not None:
+            line = _TOKEN.sub(r"\1…", format % arguments)
+            self.server.log(ascii(line)[1:-1] if not line.isprintable() else line)
+
+
+def _shown(page: Page, blocks: str) -> tuple[bytes, str, dict[str, str]]:
+    place = Place("server", blocks)
+    policy = content_policy(place) + "; frame-ancestors 'none'"
+    content = "".join(page_text(page, place)).encode()
+    return content, "text/html; charset=utf-8", {"Content-Security-Policy": policy}
+
+
+def _listing_page(library: Library) -> Page:
+    summary = {
+        "format": 1,
+        "tenbin_version": __version__,
+        "title": library.root.name or str(library.root),
+        "listing": True,
+        "runs": [],
+    }
+    return Page("tenbin", summary, Blocks(), library.language)

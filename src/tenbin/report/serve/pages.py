@@ -1,0 +1,179 @@
+"""Chosen runs → a page, built when first asked for and kept while their files stay the same.
+
+A page is built outside of every lock: other requests are answered meanwhile, and those for the
+same page wait for it. Whatever a damaged run does to its own page, it does to no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotReadyError
+from pathlib import Path
+from threading import BoundedSemaphore, Lock
+from typing import Any
+
+from tenbin.errors import ResultError, TenbinError
+from tenbin.report.html.build import Reading, build_page
+from tenbin.report.html.page import Page
+from tenbin.report.serve.index import find_runs
+from tenbin.report.serve.served_files import check_plain, check_samples, mapping, read_json
+from tenbin.results.reading import RESULT, SAMPLES, StoredRun, check_schema
+
+_KEPT = 4
+_AT_A_TIME = 2
+"""Pages that are built at a time: each may take a core and hundreds of megabytes."""
+_MOST_RUNS = 50
+_LONGEST_WAIT = 600.0
+"""Seconds for which somebody waits for a page that is being built."""
+
+
+_LONGEST_READING = 120.0
+"""Seconds for explaining how the answers of one page were read."""
+
+
+class UnknownRunError(ResultError):
+    """A name is not one of the folder's finished runs."""
+
+
+class Library:
+    """The pages of a folder's runs."""
+
+    def __init__(self, root: Path, language: str) -> None:
+        self.root, self.language = root, language
+        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._building: dict[str, Future[Page]] = {}
+        self._lock = Lock()
+        self._room = BoundedSemaphore(_AT_A_TIME)
+
+    def open(self, names: Sequence[str]) -> tuple[str, Page]:
+        """The page of some runs, with the key that its blocks are asked for under.
+
+        Raises:
+            UnknownRunError: A name is not one of the folder's finished runs.
+            ResultError: A run is damaged.
+        """
+        runs = self._chosen(names)
+        key = _key(runs)
+        with self._lock:
+            page = self._pages.get(key)
+            if page is not None:
+                self._pages.move_to_end(key)
+                return key, page
+            waited_for = self._building.get(key)
+            if waited_for is None:
+                mine = self._building[key] = Future()
+        if waited_for is not None:
+            return key, _awaited(waited_for)
+        return key, self._built(key, runs, mine)
+
+    def block(self, key: str, number: int) -> bytes | None:
+        """A block of a page that was opened; None where there is none."""
+        with self._lock:
+            page = self._pages.get(key)
+        return page.blocks[number] if page and 0 <= number < len(page.blocks) else None
+
+    def _chosen(self, names: Sequence[str]) -> dict[str, Path]:
+        """The folders of runs by name, each once however often it was named."""
+        wanted = list(dict.fromkeys(names))
+        if len(wanted) > _MOST_RUNS:
+            raise UnknownRunError(
+                f"{len(wanted)} runs are more than one report takes ({_MOST_RUNS})"
+            )
+        known = {found.name: found.path for found in find_runs(self.root) if found.finished}
+        missing = [name for name in wanted if name not in known]
+        if missing or not wanted:
+            shown = ", ".join(name[:100] for name in missing[:5])
+            raise UnknownRunError(f"no finished run {shown!r} here")
+        return {name: known[name] for name in wanted}
+
+    def _built(self, key: str, runs: dict[str, Path], mine: Future[Page]) -> Page:
+        try:
+            with self._room:
+                stored = [_read(name, path) for name, path in runs.items()]
+                page = build_page(stored, self.language, explain=_Reading())
+            page.summary["home"] = "/"  # type: ignore[index]
+            self._keep(key, page)
+            mine.set_result(page)
+            return page
+        except BaseException as error:
+            mine.set_exception(found := self._fault(runs, error))
+            raise found from None
+        finally:
+            with self._lock:
+                del self._building[key]
+
+    def _keep(self, key: str, page: Page) -> None:
+        with self._lock:
+            self._pages[key] = page
+            while len(self._pages) > _KEPT:
+                self._pages.popitem(last=False)
+
+    def _fault(self, runs: dict[str, Path], error: BaseException) -> ResultError:
+        """What a viewer is told: no more of this machine's folders than the runs' names."""
+        names = ", ".join(runs)
+        if isinstance(error, TenbinError):
+            said = error.message.replace(f"{self.root}/", "")
+            return ResultError(said if said.startswith(tuple(runs)) else f"{names}: {said}")
+        # A stored run can hold anything, and what of it the report stumbles over is not foreseen.
+        return ResultError(f"{names}: damaged, and cannot be shown: {type(error).__name__}")
+
+
+class _Reading:
+    """Explains how answers were read, for so long: a stored run brings patterns of its own."""
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+        self._reading = Reading()
+
+    def __call__(
+        self,
+        chains: Mapping[str, Sequence[Mapping[str, Any]]],
+        text: str,
+        language: str,
+        choices: int,
+    ) -> list[dict[str, Any]]:
+        begun = time.monotonic()
+        told = self._reading(chains, text, language, choices)
+        self._spent += time.monotonic() - begun
+        if self._spent > _LONGEST_READING:
+            raise ResultError(
+                f"reading its answers takes longer than {_LONGEST_READING:g} s: make its report"
+                " with tenbin report"
+            )
+        return told
+
+
+def _awaited(building: Future[Page]) -> Page:
+    try:
+        return building.result(_LONGEST_WAIT)
+    except ResultError as error:
+        raise ResultError(error.message, error.hint) from None
+    except NotReadyError:
+        raise ResultError("this report takes long to build: ask again later") from None
+
+
+def _read(name: str, path: Path) -> StoredRun:
+    try:
+        document = mapping(read_json(path / RESULT), "result")
+        check_schema(document, Path(RESULT))
+        check_samples(path / SAMPLES)
+    except ResultError as error:
+        raise ResultError(f"{name}: {error.message}", error.hint) from None
+    return StoredRun(path, document)
+
+
+def _key(runs: Mapping[str, Path]) -> str:
+    """A name for what these runs are now."""
+    marks = []
+    for name, path in runs.items():
+        for file in (RESULT, SAMPLES):
+            try:
+                told = check_plain(path / file)
+            except ResultError as error:
+                raise ResultError(f"{name}: {error.message}") from None
+            marks.append(f"{path}/{file} {told.st_mtime_ns} {told.st_size} {told.st_ino}")
+    return hashlib.sha256("\n".join(marks).encode("utf-8", "surrogateescape")).hexdigest()[:24]

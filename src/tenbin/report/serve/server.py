@@ -1,0 +1,86 @@
+"""A server over one folder: so many connections at a time, each with a thread of its own.
+
+Knows sockets and bounds; `handling` knows addresses.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+
+from tenbin.errors import ConfigError
+from tenbin.report.html.messages import messages
+from tenbin.report.serve.access import Access
+from tenbin.report.serve.handler import BUSY, Handler
+from tenbin.report.serve.index import list_runs
+from tenbin.report.serve.pages import Library
+from tenbin.report.serve.request_limits import Limits
+
+
+class Server(ThreadingHTTPServer):
+    """A server over one folder."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(
+        self,
+        root: Path,
+        host: str,
+        port: int,
+        token: str | None,
+        language: str = "en",
+        log: Callable[[str], None] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        messages(language)
+        list_runs(root)
+        self.library = Library(root, language)
+        self.log = log
+        self.limits = limits or Limits()
+        self._places = BoundedSemaphore(self.limits.connections)
+        try:
+            super().__init__((host, port), Handler)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot serve at {host} port {port}: {error.strerror}", "choose another --port"
+            ) from error
+        self.access = Access(host, self.server_address[1], token)
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        shown = self.access.host if ":" not in self.access.host else f"[{self.access.host}]"
+        secret = f"?{self.access.query}" if self.access.token else ""
+        return f"http://{shown}:{self.access.port}/{secret}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Give a connection a thread, or send it away where all places are taken."""
+        if not self._places.acquire(blocking=False):
+            with suppress(OSError):
+                request.setblocking(False)
+                request.send(BUSY)
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer one connection's requests, and free its place."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: socket.socket | Any, client_address: Any) -> None:
+        """A connection broke: that is no news."""
+        if self.log is not None:
+            self.log("a connection broke")

@@ -1,0 +1,187 @@
+"""A sweep on a terminal or in a pipe: the table of options, the spread, the honest choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tenbin.report.terminal.console import make_console
+from tenbin.report.terminal.engine_notes import choice_lines, usage_lines
+from tenbin.report.terminal.escape import made_visible
+from tenbin.report.terminal.warnings import partial_lines, unscored_lines
+
+_LABEL, _CELL = 22, 14
+"""Columns that a task's name and a score with its error take in the overview."""
+
+
+def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> None:
+    """The overview of tasks and templates, each task in detail, and the command to go on with."""
+    console = console or make_console()
+    report = made_visible(report)
+    _print_overview(report, console)
+    for task in report["tasks"]:
+        console.print(_options_table(task))
+        for line in _conclusions(task):
+            console.print(Text(f"  {line}"), soft_wrap=True)
+        console.print()
+    if report.get("command"):
+        console.print(Text("to use the chosen templates:", style="bold"))
+        console.print(Text(f"  {report['command']}"), soft_wrap=True)
+
+
+def print_answering(document: Mapping[str, Any], console: Console | None = None) -> None:
+    """How a server answered the sweep's run, and what that took."""
+    console = console or make_console()
+    document = made_visible(document)
+    for line in [*partial_lines(document), *unscored_lines(document)]:
+        console.print(Text(line, style="bold yellow"), soft_wrap=True)
+    for line in [*choice_lines(document), *usage_lines(document)]:
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _print_overview(report: Mapping[str, Any], console: Console) -> None:
+    """Tasks × templates at a glance, where there are several tasks and room for it."""
+    tasks = report["tasks"]
+    columns = list(dict.fromkeys(_name(o) for task in tasks for o in task["options"]))
+    if len(tasks) < 2 or _LABEL + _CELL * len(columns) > console.width:
+        return
+    table = Table(
+        title="score ± error, the best of each task in bold",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column("task", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for task in tasks:
+        found = {_name(option): at for at, option in enumerate(task["options"])}
+        cells = []
+        for column in columns:
+            at = found.get(column)
+            if at is None:
+                cells.append(Text("–", style="dim"))
+                continue
+            option = task["options"][at]
+            said = f"{_score(option['value'], task)}±{_error(option['stderr'], task)}"
+            cells.append(Text(said, style="bold" if at == task["best"] else ""))
+        table.add_row(f"{task['task']} {task['version']}", *cells)
+    console.print(table)
+
+
+def _options_table(task: Mapping[str, Any]) -> Table:
+    arrow = "↑" if task["higher_is_better"] else "↓"
+    table = Table(
+        title=f"{task['task']} {task['version']}  {task['metric']} {arrow}, "
+        f"{task['documents']:,} documents",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column("template")
+    for name in ("shots", "value", "± error", "95 % interval", "best ahead by", "p (Holm)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    failed = any(option["failed"] for option in task["options"])
+    if failed:
+        table.add_column("failed", justify="right", no_wrap=True)
+    behind = {entry["option"]: entry for entry in task.get("differences", ())}
+    for at, option in enumerate(task["options"]):
+        best = at == task["best"]
+        entry = behind.get(at)
+        row = [
+            option["template"],
+            str(option["shots"]),
+            _score(option["value"], task),
+            _error(option["stderr"], task),
+            _interval(option, task),
+            "best" if best else _ahead(entry, task),
+            "" if best else _p_value(entry),
+        ]
+        table.add_row(*row, *([f"{option['failed']:,}"] if failed else []),
+                      style="bold" if best else "")  # fmt: skip
+    return table
+
+
+def _conclusions(task: Mapping[str, Any]) -> list[str]:
+    spread = task["spread"]
+    lines = []
+    if len(task["options"]) > 1:
+        lines.append(
+            f"spread: from {_score(spread['lowest'], task)} to {_score(spread['highest'], task)}, "
+            f"mean {_score(spread['mean'], task)}, deviation {_error(spread['deviation'], task)}"
+        )
+    choice = task.get("choice")
+    if choice:
+        lines += _choice_lines(task, choice)
+    for option in task["options"]:
+        if "draws" in option:
+            found = option["draws_spread"]
+            lines.append(
+                f"{_name(option)} over {len(option['draws'])} draws of examples: "
+                f"{_score(found['lowest'], task)} to {_score(found['highest'], task)}, "
+                f"deviation {_error(found['deviation'], task)}"
+            )
+    shares = task.get("variance")
+    if shares and shares["variance"] > 0:
+        parts = ", ".join(f"{name} {shares[name]:.0%}" for name in shares["varied"])
+        lines.append(
+            f"where one score's variance comes from: {parts} "
+            f"(all together ± {_error(shares['stderr'], task)})"
+        )
+    return lines
+
+
+def _choice_lines(task: Mapping[str, Any], choice: Mapping[str, Any]) -> list[str]:
+    option = task["options"][choice["option"]]
+    honest = choice["honest"]
+    how = f"chosen on {choice['on']}: {_name(option)}"
+    if "shares" in choice:
+        how += f" (the choice of {choice['shares'][choice['option']]:.0%} of the folds)"
+    return [
+        how,
+        f"honest score {_score(honest['value'], task)} ± {_error(honest['stderr'], task)} "
+        f"({_interval(honest, task)}); best of the table {_score(choice['naive'], task)}, "
+        f"optimism {_error(choice['optimism'], task)}",
+    ]
+
+
+def _name(option: Mapping[str, Any]) -> str:
+    """An option as a column's heading: its template, and its shots where draws differ in them."""
+    marked = any("shot" in id.partition("@")[2] for id in option["ids"])
+    return f"{option['template']}, {option['shots']}-shot" if marked else str(option["template"])
+
+
+def _score(value: float | None, task: Mapping[str, Any]) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f}{task['unit']}" if task["unit"] else f"{value:.3f}"
+
+
+def _error(value: float | None, task: Mapping[str, Any]) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f}" if task["unit"] else f"{value:.3f}"
+
+
+def _interval(entry: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    if entry["low"] is None or entry["high"] is None:
+        return str(entry.get("reason", "–"))
+    return f"{_error(entry['low'], task)}–{_error(entry['high'], task)}"
+
+
+def _ahead(entry: Mapping[str, Any] | None, task: Mapping[str, Any]) -> str:
+    if entry is None:
+        return "–"
+    return _error(abs(entry["difference"]), task)
+
+
+def _p_value(entry: Mapping[str, Any] | None) -> str:
+    if entry is None or entry["p_holm"] is None:
+        return "–"
+    return "<0.001" if entry["p_holm"] < 0.001 else f"{entry['p_holm']:.3f}"

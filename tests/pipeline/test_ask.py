@@ -1,0 +1,178 @@
+"""Every request is answered exactly once, and whoever breaks that is named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenbin.api import Silence
+from tenbin.errors import BackendError
+from tenbin.journal.answers import Answers
+from tenbin.journal.store import Journal
+from tenbin.pipeline.ask import ask
+from tenbin.pipeline.plan import Plan
+from tenbin.pipeline.queue import Queue
+from tenbin.records import Failure, Request, Response, Rolled
+from tests.metrics.samples import CELL, make_prompt
+
+Pairs = Sequence[tuple[str, Response]]
+
+
+def queue_of(count: int) -> Queue:
+    plan = Plan()
+    texts = [f"text {at * 37 % count}" for at in range(count)]
+    prompts = [make_prompt(kind="roll", text=text, document=text) for text in texts]
+    plan.add(CELL, prompts, unconditional=False)
+    return plan.queue
+
+
+def answer(request: Request) -> tuple[str, Response]:
+    return request.key, Rolled(-float(len(request.key)), 1)
+
+
+@dataclass
+class Portions:
+    """Answers four at a time, and remembers how far it had read when each was taken."""
+
+    seen: list[Request] = field(default_factory=list)
+    read_when_taken: list[int] = field(default_factory=list)
+
+    def run_portions(self, requests: Iterable[Request]) -> Iterator[Pairs]:
+        portion = []
+        for request in requests:
+            self.seen.append(request)
+            portion.append(answer(request))
+            if len(portion) == 4:
+                yield portion
+                self.read_when_taken.append(len(self.seen))
+                portion = []
+        if portion:
+            yield portion
+
+
+@dataclass
+class Single:
+    """Answers as the test says."""
+
+    change: Any
+
+    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+        yield from self.change([answer(request) for request in requests])
+
+
+class Progress(Silence):
+    """Adds up what it is told."""
+
+    def __init__(self) -> None:
+        self.total = self.work = self.count = self.done = 0.0
+        self.finished = 0
+
+    def start(self, total: int, work: float) -> None:
+        self.total, self.work = total, work
+
+    def advance(self, work: float) -> None:
+        self.count += 1
+        self.done += work
+
+    def finish(self) -> None:
+        self.finished += 1
+
+
+class Follows:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.from_before: list[int] = []
+        self.pairs: list[tuple[str, Response]] = []
+
+    def known(self, count: int) -> None:
+        assert not self.pairs
+        self.from_before.append(count)
+
+    def answered(self, portion: Sequence[tuple[str, Response]]) -> None:
+        self.pairs.extend(portion)
+
+
+def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
+    queue, backend, progress = queue_of(50), Portions(), Progress()
+    answers = Answers(None)
+    follower = Follows()
+    ask(queue, backend, answers, progress, follower)  # type: ignore[arg-type]
+    noted = [key for key, _ in follower.pairs]
+    assert backend.seen == sorted(backend.seen, key=lambda request: request.place)
+    assert backend.read_when_taken == list(range(4, 50, 4))
+    assert noted == [request.key for request in backend.seen]
+    assert answers.read(noted) == dict(map(answer, backend.seen))
+    assert (progress.total, progress.count, progress.finished) == (50, 50, 1)
+    assert progress.done == progress.work > 0
+
+
+def test_what_the_journal_knows_is_not_asked(tmp_path: Path) -> None:
+    first = Portions()
+    ask(queue_of(20), first, Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    second, follower = Portions(), Follows()
+    spent = ask(
+        queue_of(30),
+        second,  # type: ignore[arg-type]
+        Answers(Journal(tmp_path, "m")),
+        Silence(),
+        follower,
+    )
+    assert spent.from_journal == 20 and spent.not_counted == 10
+    assert not {r.key for r in first.seen} & {r.key for r in second.seen}
+    assert follower.from_before == [20]
+    assert [key for key, _ in follower.pairs] == [request.key for request in second.seen]
+
+
+def test_a_failure_is_an_answer_and_asked_again_next_time(tmp_path: Path) -> None:
+    def fails(pairs: list[Any]) -> list[Any]:
+        return [(pairs[0][0], Failure("x", "y")), *pairs[1:]]
+
+    ask(queue_of(3), Single(fails), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    assert spent.from_journal == 2
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
+def test_what_is_not_finite_is_a_failure_and_not_kept(tmp_path: Path, value: Any) -> None:
+    def overflows(pairs: list[Any]) -> list[Any]:
+        return [(pairs[0][0], Rolled(value, 1)), *pairs[1:]]
+
+    answers, follower = Answers(Journal(tmp_path, "m")), Follows()
+    ask(queue_of(3), Single(overflows), answers, Silence(), follower)  # type: ignore[arg-type]
+    noted = follower.pairs
+    kinds = [found.kind for _, found in noted if isinstance(found, Failure)]
+    assert kinds == ["not_finite"]
+    assert answers.read([key for key, _ in noted]) == dict(noted)
+    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    assert spent.from_journal == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda pairs: pairs[:-2], "left 2 of 5 requests unanswered"),
+        (lambda pairs: [*pairs, pairs[1]], "answered request .* twice"),
+        (lambda pairs: [*pairs, ("made-up", Rolled(0.0, 1))], "made-up though nobody asked"),
+    ],
+)
+def test_a_backend_that_miscounts_is_refused(change: Any, said: str) -> None:
+    progress = Progress()
+    with pytest.raises(BackendError, match=said):
+        ask(queue_of(5), Single(change), Answers(None), progress)  # type: ignore[arg-type]
+    assert progress.finished == 1
+
+
+def test_an_answer_twice_in_one_portion_is_refused() -> None:
+    class Doubles:
+        def run_portions(self, requests: Iterable[Request]) -> Iterator[Pairs]:
+            pairs = [answer(request) for request in requests]
+            yield [*pairs, pairs[0]]
+
+    with pytest.raises(BackendError, match="twice"):
+        ask(queue_of(5), Doubles(), Answers(None), Silence())  # type: ignore[arg-type]

@@ -1,0 +1,123 @@
+"""Which cells a sweep runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tenbin.config import build_config
+from tenbin.errors import ConfigError
+from tenbin.pipeline.prepare import (
+    choose_cells,
+    load_data,
+    prompt_settings,
+    prompts_of,
+    selecting_cells,
+)
+from tenbin.pipeline.requests import content_key
+
+
+def cells(**given: Any) -> list[str]:
+    return [setup.cell.id for setup in choose_cells(build_config({"sample_data": True, **given}))]
+
+
+def test_all_templates_of_every_task() -> None:
+    found = cells(tasks="jnli,jcommonsenseqa", templates="all")
+    assert found[:2] == ["jnli-1.3-0.2", "jnli-1.3-0.3"]
+    assert {id.rsplit("-", 1)[1] for id in found if id.startswith("jcom")} >= {
+        "0.1", "0.2", "0.3", "0.4", "0.5", "0.6"
+    }  # fmt: skip
+
+
+def test_named_templates_and_a_named_version() -> None:
+    assert cells(tasks="jnli-1.1", templates="0.2,0.4") == ["jnli-1.1-0.2", "jnli-1.1-0.4"]
+
+
+def test_patterns_of_templates() -> None:
+    assert cells(tasks="mlogiqa_mcq_ja", templates="native*") == [
+        "mlogiqa_mcq_ja-1.0-native",
+        "mlogiqa_mcq_ja-1.0-native+letter",
+        "mlogiqa_mcq_ja-1.0-native+text",
+    ]
+    assert cells(tasks="jnli", templates="0.[34],0.3") == ["jnli-1.3-0.3", "jnli-1.3-0.4"]
+
+
+def test_every_template_unless_the_user_names_some() -> None:
+    def chosen(**given: Any) -> list[str]:
+        config = build_config({"sample_data": True, **given})
+        return [setup.cell.id for setup in choose_cells(config, every_template=True)]
+
+    assert len(chosen(tasks="jnli")) == 5
+    assert chosen(tasks="jnli-1.1-0.3,marc_ja-1.1-0.2") == ["jnli-1.1-0.3", "marc_ja-1.1-0.2"]
+    assert chosen(tasks="jnli", template="0.3") == ["jnli-1.3-0.3"]
+    assert chosen(tasks="jnli", templates="0.3,0.2") == ["jnli-1.3-0.3", "jnli-1.3-0.2"]
+
+
+def test_shots_and_draws_are_marked_in_ids() -> None:
+    found = cells(tasks="jnli-1.1-0.2", num_fewshot_sweep="0,2", seeds=2)
+    assert found == [
+        "jnli-1.1-0.2@0shot",
+        "jnli-1.1-0.2@2shot@seed1234",
+        "jnli-1.1-0.2@2shot@seed1235",
+    ]
+
+
+def test_a_run_without_a_sweep_keeps_its_ids() -> None:
+    assert cells(tasks="jnli-1.1-0.2", num_fewshot=2) == ["jnli-1.1-0.2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tasks": "jnli-1.1-0.2", "templates": "all"}, "names its template"),
+        ({"tasks": "jnli", "templates": "0.2,9.9"}, "no template '9.9'"),
+        ({"tasks": "jnli", "templates": "0.2,0.2"}, "twice"),
+        ({"tasks": "jnli", "templates": "all", "template": "0.2"}, "names one template"),
+        ({"tasks": "jnli", "num_fewshot": 1, "num_fewshot_sweep": "1,2"}, "both set the shots"),
+        ({"tasks": "jnli", "seeds": 2, "num_fewshot": 0}, "no task has shots"),
+        ({"tasks": "jnli", "seeds": 0}, "above 0"),
+        ({"tasks": "jnli", "select_on": "train:10"}, "nothing to choose from"),
+        ({"tasks": "jnli", "templates": "all", "select_on": "train"}, "SPLIT:N"),
+        ({"tasks": "jnli", "templates": "all", "select_on": "train:0"}, "SPLIT:N"),
+    ],
+)
+def test_contradictions_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        cells(**given)
+
+
+def test_documents_that_choose_come_from_another_split_and_are_the_same_for_all() -> None:
+    config = build_config(
+        {
+            "tasks": "jnli-1.1",
+            "templates": "all",
+            "select_on": "train:3",
+            "num_fewshot": 1,
+            "sample_data": True,
+        }
+    )
+    scored = choose_cells(config)
+    choosing = selecting_cells(config, scored)
+    assert [setup.cell.id for setup in choosing] == [f"{s.cell.id}@train" for s in scored]
+    data = load_data(config, choosing)
+    drawn = [
+        [prompt.document for prompt in prompts_of(setup, data, prompt_settings(config), None)]
+        for setup in choosing
+    ]
+    assert len(drawn[0]) == 3
+    assert all(documents == drawn[0] for documents in drawn)
+    # By lot, not the first of the file; another seed draws others.
+    first = [document.id for document in data.for_cell(choosing[0])[0].documents[:3]]
+    assert drawn[0] != first
+    ids = [document.id for document in data.for_cell(choosing[0])[0].documents]
+    lots = sorted(ids, key=lambda id: content_key(config.seed, id))[:3]
+    assert drawn[0] == [id for id in ids if id in lots]
+
+
+def test_choosing_on_the_scored_split_is_refused() -> None:
+    config = build_config(
+        {"tasks": "jnli", "templates": "all", "select_on": "validation:5", "sample_data": True}
+    )
+    with pytest.raises(ConfigError, match="scored on 'validation' itself"):
+        selecting_cells(config, choose_cells(config))
