@@ -49,8 +49,8 @@ from tenbin.errors import BackendError
 from tenbin.records import (
     Failure,
     Generate,
-    Roll,
     Rolled,
+    Rolling,
     Sampling,
     Score,
     Scores,
@@ -236,7 +236,7 @@ def check_rolling(report: Report, name: str, model: Any, tokenizer: Any) -> None
     # The tokenizer adds BOS, so that BOS is part of the text and follows the start token.
     ids = tokenizer(WORDS)["input_ids"]
     backend = HfBackend.from_model(model, tokenizer, max_length=len(ids))
-    answer = dict(backend.run([Roll("k", WORDS)]))["k"]
+    answer = dict(backend.run([Rolling("k", WORDS)]))["k"]
     if not isinstance(answer, Rolled):
         report.line(name, False, f"{answer}")
         return
@@ -256,7 +256,7 @@ def check_finite(report: Report, family: str, tokenizer: Any, device: str) -> No
     prompts = [text + " 🙂" * (at % 3 == 1) for at, text in enumerate(make_prompts(24, 12))]
     prompts = [text for text in prompts if sick in tokenizer(text)["input_ids"] or "🙂" not in text]
     asked: list[Any] = [Score(f"s{at}", text, (" a", "東京")) for at, text in enumerate(prompts)]
-    asked += [Roll(f"r{at}", text) for at, text in enumerate(prompts)]
+    asked += [Rolling(f"r{at}", text) for at, text in enumerate(prompts)]
     drawn = Sampling(0.8, top_p=0.9)
     asked += [Generate(f"g{at}", text, (), NEW_TOKENS) for at, text in enumerate(prompts)]
     asked += [

@@ -24,8 +24,8 @@ from tenbin.records import (
     Generate,
     Picked,
     Response,
-    Roll,
     Rolled,
+    Rolling,
     Sampling,
     Score,
     Scores,
@@ -141,7 +141,7 @@ def test_a_broken_probe_is_not_remembered(
 def test_documents_that_overflow_fail_and_others_do_not(
     sick: tuple[Any, Any], healthy: tuple[Any, Any], engine: str
 ) -> None:
-    asked = [*scores(TEXTS), *(Roll(f"roll {text}", text) for text in TEXTS)]
+    asked = [*scores(TEXTS), *(Rolling(f"roll {text}", text) for text in TEXTS)]
     found = dict(HfBackend.from_model(*sick, engine=engine).run(asked))
     wanted = dict(HfBackend.from_model(*healthy, engine=engine).run(asked))
     assert sorted(found) == sorted(wanted)

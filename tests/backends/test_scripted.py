@@ -6,7 +6,7 @@ from tenbin.backends.base import BackendSettings, Tokenizer
 from tenbin.backends.registry import open_backend
 from tenbin.backends.scripted import CharacterTokenizer, ScriptedBackend, hashed_score
 from tenbin.errors import BackendError, ConfigError
-from tenbin.records import Failure, Generate, Roll, Rolled, Score, Scores, Text, Thinking
+from tenbin.records import Failure, Generate, Rolled, Rolling, Score, Scores, Text, Thinking
 
 
 def test_scores_are_given_or_hashed_and_the_best_is_greedy() -> None:
@@ -26,7 +26,7 @@ def test_texts_stop_and_end_like_a_model() -> None:
                 Generate("stop", "問", ("\n",), 10),
                 Generate("length", "問", (), 2),
                 Generate("end", "問", (), 99),
-                Roll("roll", "全文"),
+                Rolling("roll", "全文"),
             ]
         )
     )

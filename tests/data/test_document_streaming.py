@@ -25,7 +25,7 @@ from tenbin.data import repeated_ids as repeats
 from tenbin.data import row_ids as naming
 from tenbin.errors import DataError
 from tenbin.files import disk_list as shelf
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.records import Dataset
 from tests.data.written_rows import as_lines, as_squad, write_rows
 
@@ -81,7 +81,7 @@ def test_what_was_written_is_read(tmp_path: Path, suffix: str) -> None:
     rows = made_rows(2500)
     path = write(tmp_path, suffix, rows)
     loaded = load(path)
-    assert isinstance(loaded.documents, Shelf)
+    assert isinstance(loaded.documents, DiskList)
     assert [document.fields for document in loaded.documents] == rows
     assert [document.id for document in loaded.documents] == [row["id"] for row in rows]
     assert [document.row for document in loaded.documents] == list(range(len(rows)))

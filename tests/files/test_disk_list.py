@@ -11,7 +11,7 @@ import pytest
 
 from tenbin.errors import StorageError
 from tenbin.files import disk_list as shelf
-from tenbin.files.disk_list import Shelf, scratch_folder
+from tenbin.files.disk_list import DiskList, scratch_folder
 from tenbin.records import Document
 
 
@@ -29,14 +29,14 @@ def documents(count: int) -> list[Document]:
 @pytest.mark.usefixtures("kept")
 def test_records_come_back_in_order() -> None:
     records = documents(50)
-    assert list(Shelf(records)) == records
-    assert len(Shelf(records)) == 50
+    assert list(DiskList(records)) == records
+    assert len(DiskList(records)) == 50
 
 
 @pytest.mark.usefixtures("kept")
 def test_positions_are_those_of_a_list() -> None:
     records = documents(10)
-    held = Shelf(records)
+    held = DiskList(records)
     assert [held[at] for at in (3, 0, -1, -10, 9)] == [records[at] for at in (3, 0, -1, -10, 9)]
     assert held[2:8:3] == records[2:8:3]
     assert list(held.between(4, 7)) == records[4:7]
@@ -48,7 +48,7 @@ def test_positions_are_those_of_a_list() -> None:
 @pytest.mark.usefixtures("kept")
 def test_a_shelf_grows_while_it_is_read() -> None:
     records = documents(20)
-    held: Shelf[Document] = Shelf()
+    held: DiskList[Document] = DiskList()
     for at, record in enumerate(records):
         held.append(record)
         assert held[at // 2] == records[at // 2]
@@ -56,13 +56,13 @@ def test_a_shelf_grows_while_it_is_read() -> None:
 
 
 def test_two_walks_at_once_do_not_disturb_each_other() -> None:
-    held = Shelf(range(100))
+    held = DiskList(range(100))
     assert list(zip(held, held, strict=True)) == [(at, at) for at in range(100)]
 
 
 def test_a_sample_is_the_one_that_a_list_gives() -> None:
     records = documents(200)
-    drawn = random.Random(3).sample(Shelf(records), 7)
+    drawn = random.Random(3).sample(DiskList(records), 7)
     assert drawn == random.Random(3).sample(records, 7)
 
 
@@ -76,7 +76,7 @@ def test_a_chosen_folder_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: obje
 def test_a_full_disk_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ignored: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
-    held: Shelf[str] = Shelf()
+    held: DiskList[str] = DiskList()
     held._file.rollover()
     held._file._file = Path("/dev/full").open("wb")  # type: ignore[attr-defined]  # noqa: SIM115
     with pytest.raises(StorageError, match=f"no space is left .*{scratch_folder()}"):

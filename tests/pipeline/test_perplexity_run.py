@@ -15,7 +15,7 @@ from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.data.load import SAMPLE_DATA
 from tenbin.errors import BackendError, ConfigError, DataError
-from tenbin.records import Roll
+from tenbin.records import Rolling
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "lm_eval_perplexities.json"
 BOTH = ["plain_text_en", "plain_text_ja"]
@@ -88,7 +88,7 @@ def test_rolls_run_beside_other_tasks() -> None:
     backend = ScriptedBackend()
     run = evaluate(backend, tasks=["jnli", *BOTH, "mlogiqa_gen_ja"], num_fewshot="2,0,0,0")
     assert [len(run.scores[id]) for id in BOTH] == [4, 3]
-    assert sum(isinstance(request, Roll) for request in backend.asked) == 12
+    assert sum(isinstance(request, Rolling) for request in backend.asked) == 12
     assert run.scores["plain_text_ja"] == evaluate(no_cache=True).scores["plain_text_ja"]
 
 

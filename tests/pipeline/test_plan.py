@@ -11,7 +11,7 @@ from tenbin.pipeline import plan as plan_module
 from tenbin.pipeline import queue
 from tenbin.pipeline.plan import Plan, Planned
 from tenbin.pipeline.requests import requests_of, work_of
-from tenbin.records import Generate, Prompt, Request, Roll, Sampling, Score, Thinking
+from tenbin.records import Generate, Prompt, Request, Rolling, Sampling, Score, Thinking
 from tests.metrics.samples import CELL, make_choice_prompt, make_prompt
 
 OTHER = replace(CELL, template="0.9")
@@ -51,7 +51,7 @@ def test_every_kind_becomes_its_request() -> None:
     plan.add(OTHER, [make_prompt(kind="roll", text="t", target=None, cell=OTHER)], False)
     requests = list(plan.queue.open())
     kinds = [type(request) for request in requests]
-    assert kinds == [Generate, Score, Roll], "the same text is another question as a roll"
+    assert kinds == [Generate, Score, Rolling], "the same text is another question as a roll"
     assert [one.key for one in planned_in(plan)] == [request.key for request in requests]
     assert {cell: list(span) for cell, span in plan.spans.items()} == {CELL: [0, 1], OTHER: [2]}
 
@@ -155,4 +155,4 @@ def test_pairs_of_documents_and_keys_are_sorted(plan: Plan) -> None:
 
 
 def test_work_grows_with_the_text() -> None:
-    assert work_of(Roll("k", "x" * 300)) == 10 * work_of(Roll("k", "x" * 30))
+    assert work_of(Rolling("k", "x" * 300)) == 10 * work_of(Rolling("k", "x" * 30))

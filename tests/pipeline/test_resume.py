@@ -14,7 +14,7 @@ from tenbin.journal.answers import Answers
 from tenbin.journal.rounds import KeySum
 from tenbin.journal.store import Journal
 from tenbin.pipeline.ask import ask
-from tenbin.records import Failure, Request, Response, Roll, Rolled, Score
+from tenbin.records import Failure, Request, Response, Rolled, Rolling, Score
 from tests.backends.tiny import make_model, make_tokenizer
 from tests.pipeline.test_ask import queue_of
 
@@ -122,7 +122,7 @@ REQUESTS: list[Request] = [
         Score(f"s{at}", "The answer is" + " a" * (at % 7) + WORDS[at % 5], WORDS[: 2 + at % 3])
         for at in range(30)
     ),
-    *(Roll(f"r{at}", WORDS[at % 5] * (at + 1)) for at in range(8)),
+    *(Rolling(f"r{at}", WORDS[at % 5] * (at + 1)) for at in range(8)),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tenbin.backends.scripted import CharacterTokenizer
 from tenbin.errors import ConfigError, DataError, TaskError
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.prompts import build as building
 from tenbin.prompts.build import PromptSettings, build_prompts
 from tenbin.prompts.example_pool import Pool
@@ -224,7 +224,7 @@ def test_prompts_know_their_row_and_the_item_that_the_key_names(task: Task) -> N
     assert [p.item for p in build(task, "0.1", documents=rows)] == [None] * 3
 
 
-class Watched(Shelf[Document]):
+class Watched(DiskList[Document]):
     """Says which of its records was the last to be read."""
 
     last = -1
@@ -253,7 +253,7 @@ def test_prompts_do_not_depend_on_what_is_made_together_or_kept(
 ) -> None:
     documents = [row(f"v{at}", question="長" * (at % 23), label=at % 5) for at in range(45)]
     # A shelf makes its records anew, often where the last one was: only an id tells them apart.
-    pool = Pool(Shelf(row(f"t{at}", question=f"{at}" * (at % 7 + 1)) for at in range(30)))
+    pool = Pool(DiskList(row(f"t{at}", question=f"{at}" * (at % 7 + 1)) for at in range(30)))
     cell = Cell(task.name, task.version, "0.1", 3, 1)
     settings = PromptSettings(running_draw=running)
 

@@ -12,7 +12,7 @@ import pytest
 
 from tenbin.errors import DataError
 from tenbin.files import disk_list as shelf
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.prompts import example_pool as pools
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.fewshot import open_draw
@@ -90,7 +90,7 @@ def test_draws_are_those_over_lists(
     for seed in range(4):
         documents = made(count, contents, seed)
         draw = open_draw(
-            task, Pool(Shelf(documents)), 3, seed, "fixed" if fixed else "random", False
+            task, Pool(DiskList(documents)), 3, seed, "fixed" if fixed else "random", False
         )
         for document in documents:
             want, again = expected(task, documents, document, 3, seed, fixed)
@@ -120,7 +120,7 @@ def test_what_says_the_same_is_found_though_short_hashes_meet(
     wanted = Pool(documents).example(17).signature
     places = [at for at, one in enumerate(documents) if says(one) == says(documents[17])]
     assert len(places) > 1
-    assert Pool(Shelf(documents)).saying(wanted) == places
+    assert Pool(DiskList(documents)).saying(wanted) == places
     monkeypatch.setattr(pools, "_short", lambda _: 5)
     assert Pool(documents).saying(wanted) == places
     assert Pool(documents).saying("0" * 64) == []
@@ -160,4 +160,4 @@ def test_a_label_that_is_missing_shows_when_the_draw_is_opened() -> None:
     task = replace(task, fewshot=FewshotPlan("train", "stratified", "label"))
     documents = [*made(5, 5, 0), Document("z", {"text": "無"}, None, "rows.jsonl, line 6")]
     with pytest.raises(DataError, match=r"rows\.jsonl, line 6: no field 'label' to stratify"):
-        open_draw(task, Pool(Shelf(documents)), 1, 1, "random", False)
+        open_draw(task, Pool(DiskList(documents)), 1, 1, "random", False)

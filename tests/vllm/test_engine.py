@@ -9,7 +9,17 @@ import pytest
 
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.vllm.scoring import PROMPT_LOGPROBS, VllmCore
-from tenbin.records import Failure, Generate, Roll, Rolled, Sampling, Score, Scores, Text, Thinking
+from tenbin.records import (
+    Failure,
+    Generate,
+    Rolled,
+    Rolling,
+    Sampling,
+    Score,
+    Scores,
+    Text,
+    Thinking,
+)
 from tests.backends.reference import greedy_ids
 from tests.vllm.conftest import BLOCK, ENDING, WINDOW
 
@@ -122,9 +132,9 @@ def test_rows_are_cut_as_the_hf_engine_cuts_them(backend: Any, plain: Any) -> No
 
 def test_whole_texts(backend: Any, plain: Any) -> None:
     asked = [
-        Roll("one", "The quick brown fox jumps over the lazy dog."),
-        Roll("windows", BEGINNING * 9),
-        Roll("empty", ""),
+        Rolling("one", "The quick brown fox jumps over the lazy dog."),
+        Rolling("windows", BEGINNING * 9),
+        Rolling("empty", ""),
     ]
     mine, other = answered(backend, asked), answered(plain, asked)
     for key in ("one", "windows"):

@@ -15,7 +15,7 @@ from tenbin.backends.checkpoint.gguf import converted_folder
 from tenbin.backends.checkpoint.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Picked, Roll, Score, Scores, Text
+from tenbin.records import Generate, Picked, Rolling, Score, Scores, Text
 from tests.vllm.serving import vllm_server
 
 NOISE = 5e-3
@@ -83,7 +83,7 @@ def test_scores_are_those_of_the_hf_backend(
 
 
 def test_whole_texts_are_weighed(address: str, smollm: Path, plain: Any) -> None:
-    asked = [Roll("roll", "The quick brown fox jumps over the lazy dog.")]
+    asked = [Rolling("roll", "The quick brown fox jumps over the lazy dog.")]
     arguments = {"base_url": address, "model": NAME, "tokenizer": str(smollm)}
     mine, other = answered("openai", asked, **arguments)["roll"], dict(plain.run(asked))["roll"]
     assert mine.token_count == other.token_count

@@ -26,8 +26,8 @@ from tenbin.records import (
     Generate,
     Request,
     Response,
-    Roll,
     Rolled,
+    Rolling,
     Score,
     Scores,
     Text,
@@ -207,12 +207,12 @@ class ScriptedBackend:
             return hashlib.sha256(f"{request.prompt}{drawn}".encode()).hexdigest()[:8]
         return known if isinstance(known, str) else known[request.sample % len(known)]
 
-    def _roll(self, request: Roll, score: ScoreFunction) -> Rolled:
+    def _roll(self, request: Rolling, score: ScoreFunction) -> Rolled:
         return Rolled(score("", request.text), max(1, len(request.text)))
 
 
 def _read(request: Request) -> str:
-    return request.text if isinstance(request, Roll) else request.prompt
+    return request.text if isinstance(request, Rolling) else request.prompt
 
 
 def _nan(prompt: str, continuation: str) -> float:

@@ -25,7 +25,7 @@ from tenbin.data.repeated_ids import SeenIds
 from tenbin.data.schemas import SCHEMAS
 from tenbin.data.source_choice import JGLUE_VERSIONS, DataChoice, Progress
 from tenbin.errors import ConfigError, DataError
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.files.home import expanded
 from tenbin.records import DataFile, Dataset, Document
 
@@ -36,7 +36,7 @@ SAMPLE_DATA = CATALOG / "sample_data"
 class DocumentSet:
     """The documents of a split and what they were read from."""
 
-    documents: Shelf[Document]
+    documents: DiskList[Document]
     """On disk: each is read anew when it is asked for."""
     files: tuple[DataFile, ...]
     notices: tuple[str, ...] = ()
@@ -128,10 +128,10 @@ def _find_paths(
 
 def _make_documents(
     pinned: PinnedSet, files: Sequence[RowFile]
-) -> tuple[Shelf[Document], list[int], frozenset[int]]:
+) -> tuple[DiskList[Document], list[int], frozenset[int]]:
     """Check rows as they are read; count the rows of each file, and note ids met again."""
     make = SCHEMAS[pinned.schema]
-    documents: Shelf[Document] = Shelf()
+    documents: DiskList[Document] = DiskList()
     seen = SeenIds()
     counts = []
     for file in files:
@@ -145,8 +145,8 @@ def _make_documents(
 
 
 def _check_ids(
-    pinned: PinnedSet, documents: Shelf[Document], suspects: frozenset[int], published: bool
-) -> tuple[Shelf[Document], list[str]]:
+    pinned: PinnedSet, documents: DiskList[Document], suspects: frozenset[int], published: bool
+) -> tuple[DiskList[Document], list[str]]:
     if not suspects:
         return documents, []
     documents, repeated = _mark_repeats(documents, suspects, published)
@@ -155,10 +155,10 @@ def _check_ids(
 
 
 def _mark_repeats(
-    documents: Shelf[Document], suspects: frozenset[int], published: bool
-) -> tuple[Shelf[Document], int]:
+    documents: DiskList[Document], suspects: frozenset[int], published: bool
+) -> tuple[DiskList[Document], int]:
     """Number the rows of an id that is used again; it is forgiven in published files alone."""
-    marked: Shelf[Document] = Shelf()
+    marked: DiskList[Document] = DiskList()
     first: dict[str, str] = {}
     times: Counter[str] = Counter()
     for document in documents:

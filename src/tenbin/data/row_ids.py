@@ -15,15 +15,15 @@ from typing import Any
 from tenbin.data.repeated_ids import SeenIds
 from tenbin.data.rows import Row
 from tenbin.errors import DataError
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.records import Document
 
 ID_FIELDS = ("id", "idx", "q_id")
 
 
-def shelve_rows(rows: Iterable[Row]) -> Shelf[Document]:
+def shelve_rows(rows: Iterable[Row]) -> DiskList[Document]:
     """Return rows as documents, their ids from the first id field that is unique."""
-    documents: Shelf[Document] = Shelf()
+    documents: DiskList[Document] = DiskList()
     candidates = {field: SeenIds() for field in ID_FIELDS}
     expected: str | None = None
     for number, row in enumerate(rows):
@@ -39,14 +39,14 @@ def shelve_rows(rows: Iterable[Row]) -> Shelf[Document]:
         _keep(Document(identifier, row.values, None, row.origin, number), documents)
     unique = (field for field, seen in candidates.items() if _unique(field, seen, documents))
     chosen = next(unique, None)
-    return documents if chosen == expected else Shelf(_renamed(documents, chosen))
+    return documents if chosen == expected else DiskList(_renamed(documents, chosen))
 
 
 def _identifier(field: str | None, values: Any, number: int) -> str:
     return f"row-{number}" if field is None else str(values.get(field))
 
 
-def _keep(document: Document, documents: Shelf[Document]) -> None:
+def _keep(document: Document, documents: DiskList[Document]) -> None:
     try:
         documents.append(document)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
@@ -56,7 +56,7 @@ def _keep(document: Document, documents: Shelf[Document]) -> None:
         ) from error
 
 
-def _unique(field: str, seen: SeenIds, documents: Shelf[Document]) -> bool:
+def _unique(field: str, seen: SeenIds, documents: DiskList[Document]) -> bool:
     suspects = seen.suspects()
     # A few at a time: where one is enough to know, millions need not be looked at.
     while some := frozenset(islice(suspects, 1000)):
@@ -70,6 +70,6 @@ def _unique(field: str, seen: SeenIds, documents: Shelf[Document]) -> bool:
     return True
 
 
-def _renamed(documents: Shelf[Document], field: str | None) -> Iterator[Document]:
+def _renamed(documents: DiskList[Document], field: str | None) -> Iterator[Document]:
     for number, document in enumerate(documents):
         yield replace(document, id=_identifier(field, document.fields, number))

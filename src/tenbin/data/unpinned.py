@@ -17,11 +17,11 @@ from tenbin.data.rows import Row, describe_value
 from tenbin.data.source_choice import DataChoice
 from tenbin.data.unpinned_files import FORMATS, Places, check_hub, is_remote, key_of, place_of
 from tenbin.errors import DataError
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.records import DataFile, Dataset, Document
 
 TEXT_UNITS = ("line", "document")
-Loaded = tuple[Shelf[Document], list[DataFile], list[str]]
+Loaded = tuple[DiskList[Document], list[DataFile], list[str]]
 
 
 def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:

@@ -36,7 +36,7 @@ _CACHE_KIB = 8 << 10
 """Of a database: what it may hold in memory."""
 
 
-class Shelf(Sequence[T], Generic[T]):
+class DiskList(Sequence[T], Generic[T]):
     """A sequence that only grows. For one thread."""
 
     def __init__(self, records: Iterable[T] = ()) -> None:

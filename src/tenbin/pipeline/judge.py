@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.journal.answers import Answers
 from tenbin.metrics.judge import judge
 from tenbin.pipeline.plan import Plan, Planned
@@ -43,9 +43,9 @@ class JudgedDocuments:
     def __init__(self, plan: Plan) -> None:
         """None yet; they come in the plan's order."""
         self._plan = plan
-        self._replies: Shelf[_Replies] = Shelf()
+        self._replies: DiskList[_Replies] = DiskList()
         # Apart: scores are worked out from outcomes alone.
-        self._outcomes: Shelf[_Packed] = Shelf()
+        self._outcomes: DiskList[_Packed] = DiskList()
         self.tallies: dict[Cell, Tally] = {}
 
     def _append(self, one: Judged) -> None:

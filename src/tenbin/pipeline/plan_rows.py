@@ -11,7 +11,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
-from tenbin.records import Cell, Generate, Prompt, Request, Roll, Score
+from tenbin.records import Cell, Generate, Prompt, Request, Rolling, Score
 
 _REST = [one.name for one in fields(Prompt) if one.name not in ("cell", "text")]
 _rest_of_prompt = attrgetter(*_REST)
@@ -56,9 +56,9 @@ def unpack_request(kind: int, key: str, text: str, packed: bytes) -> Request:
     if kind == _KIND_OF_SCORE:
         return Score(key, text, rest)
     if kind == _KIND_OF_ROLL:
-        return Roll(key, text)
+        return Rolling(key, text)
     return Generate(key, text, **dict(zip(_REST_OF_GENERATE, rest, strict=True)))
 
 
 _KIND_OF_SCORE = Score("", "", ()).place[0]
-_KIND_OF_ROLL = Roll("", "").place[0]
+_KIND_OF_ROLL = Rolling("", "").place[0]

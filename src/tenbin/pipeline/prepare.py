@@ -22,7 +22,7 @@ from tenbin.data import (
 )
 from tenbin.errors import ConfigError, DataError
 from tenbin.files.allowed_paths import Reach
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.metrics.checking import check_question, metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.pipeline.requests import content_key
@@ -63,7 +63,7 @@ class Data:
     _digests: dict[str, str] = field(default_factory=dict)
     """SHA-256 by path, as each was read first."""
     _pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
-    _lots: dict[tuple[str, str, int, int], Shelf[Document]] = field(default_factory=dict)
+    _lots: dict[tuple[str, str, int, int], DiskList[Document]] = field(default_factory=dict)
 
     def load(self, dataset: Dataset, split: str) -> DocumentSet:
         """The documents of a split."""
@@ -100,7 +100,7 @@ class Data:
             self._pools[key] = Pool(examples.documents)
         return self._pools[key]
 
-    def by_lot(self, setup: CellSetup, count: int, seed: int) -> Shelf[Document]:
+    def by_lot(self, setup: CellSetup, count: int, seed: int) -> DiskList[Document]:
         """So many of the cell's documents, the same ones for every template."""
         key = (repr(setup.task.dataset), setup.task.split, count, seed)
         if key not in self._lots:
@@ -361,8 +361,8 @@ def _readable(task: Task, prompts: Iterator[Prompt]) -> Iterator[Prompt]:
         yield prompt
 
 
-def _drawn(documents: Sequence[Document], count: int, seed: int) -> Shelf[Document]:
+def _drawn(documents: Sequence[Document], count: int, seed: int) -> DiskList[Document]:
     """So many documents by lot, in their order: files may be sorted."""
     keys = (content_key(seed, document.id) for document in documents)
     drawn = heapq.nsmallest(count, ((key, at) for at, key in enumerate(keys)))
-    return Shelf(documents[at] for at in sorted(at for _, at in drawn))
+    return DiskList(documents[at] for at in sorted(at for _, at in drawn))

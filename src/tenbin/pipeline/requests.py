@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from tenbin.records import Generate, Prompt, Request, Roll, Sampling, Score, Thinking
+from tenbin.records import Generate, Prompt, Request, Rolling, Sampling, Score, Thinking
 
 
 def requests_of(prompt: Prompt) -> list[Request]:
@@ -33,9 +33,9 @@ def requests_of(prompt: Prompt) -> list[Request]:
     ]
 
 
-def roll_request(text: str) -> Roll:
-    """A Roll with its key."""
-    return Roll(content_key("roll", text), text)
+def roll_request(text: str) -> Rolling:
+    """A Rolling with its key."""
+    return Rolling(content_key("roll", text), text)
 
 
 def score_request(prompt: str, continuations: tuple[str, ...]) -> Score:
@@ -83,7 +83,7 @@ def work_of(request: Request) -> float:
     """A rough measure of a request's cost, so that the estimate of the time left is fair."""
     if isinstance(request, Score):
         return float(sum(len(request.prompt) + len(c) for c in request.continuations))
-    if isinstance(request, Roll):
+    if isinstance(request, Rolling):
         return float(len(request.text))
     thought = min(request.thinking.budget, 512) if request.thinking else 0
     return float(len(request.prompt) + 20 * (min(request.max_gen_toks, 64) + thought))

@@ -16,7 +16,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ResultError
-from tenbin.files.disk_list import Shelf
+from tenbin.files.disk_list import DiskList
 from tenbin.records import Outcome
 from tenbin.statistics import confusion, perplexity
 
@@ -92,7 +92,7 @@ class Gathering:
     left out, and counted. Numbers stay in memory; names do not need to.
     """
 
-    def __init__(self, aggregation: str, names: list[str] | Shelf[str] | None = None) -> None:
+    def __init__(self, aggregation: str, names: list[str] | DiskList[str] | None = None) -> None:
         """Nothing yet.
 
         Args:
@@ -105,7 +105,7 @@ class Gathering:
         if aggregation not in AGGREGATIONS:
             raise ResultError(f"unknown aggregation {aggregation!r}")
         self._aggregation = aggregation
-        self._names = Shelf[str]() if names is None else names
+        self._names = DiskList[str]() if names is None else names
         self._last: str | None = None
         self._clusters: list[str | None] = []
         self._numbers = array("d")

@@ -17,7 +17,7 @@ from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.registry import open_backend
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Roll, Score, Scores
+from tenbin.records import Generate, Rolling, Score, Scores
 
 
 def opened(pretrained: str | Path, **options: Any) -> HfBackend:
@@ -33,7 +33,7 @@ def test_a_folder_answers_everything_once(llama_folder: Path) -> None:
     requests = [
         Score("s", "The answer is", (" a", " b")),
         Generate("g", "a", (), 4),
-        Roll("r", "a b c"),
+        Rolling("r", "a b c"),
         Score("f", "a", (" b" * 80,)),
         Score("none", "a", ()),
     ]
@@ -148,7 +148,7 @@ def test_damaged_weights_are_said_to_be_so(llama_folder: Path, tmp_path: Path) -
     shutil.copytree(llama_folder, copy)
     (copy / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(BackendError, match="cannot be loaded"):
-        list(opened(copy).run([Roll("r", "a b")]))
+        list(opened(copy).run([Rolling("r", "a b")]))
 
 
 def test_the_embedded_model_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.model import forward as forward_module
 from tenbin.backends.hf.model.rope import LengthClasses
 from tenbin.errors import BackendError
-from tenbin.records import Failure, Generate, Roll, Rolled, Score, Scores, Text
+from tenbin.records import Failure, Generate, Rolled, Rolling, Score, Scores, Text
 from tests.backends.reference import greedy_ids, plain_score, score_ids
 from tests.backends.tiny import CONFIGS, make_model
 
@@ -97,7 +97,7 @@ def test_continuations_as_long_as_the_window(llama: tuple[Any, Any]) -> None:
 def test_equal_requests_are_answered_each_under_its_key(llama: tuple[Any, Any]) -> None:
     model, tokenizer = llama
     backend = HfBackend.from_model(model, tokenizer, max_length=64)
-    kinds = [Score("", "a", (" b", " b", " c")), Generate("", "a", (), 3), Roll("", "a b")]
+    kinds = [Score("", "a", (" b", " b", " c")), Generate("", "a", (), 3), Rolling("", "a b")]
     requests = [
         dataclasses.replace(kind, key=f"{kind}{number}") for kind in kinds for number in range(3)
     ]
@@ -117,7 +117,7 @@ def test_memory_that_comes_and_goes(
     """Every second batch of more than one row fails: nothing is lost and nothing comes twice."""
     model, tokenizer = llama
     requests: list[Any] = [Score(f"s{at}", "a " * at + "b", (" b", " c")) for at in range(1, 9)]
-    requests += [Roll(f"r{at}", "a b c " * at) for at in range(1, 9)]
+    requests += [Rolling(f"r{at}", "a b c " * at) for at in range(1, 9)]
     expected = dict(HfBackend.from_model(model, tokenizer, max_length=16).run(requests))
     honest, calls = forward_module.Forward._values, [0]
 
@@ -186,7 +186,7 @@ def test_rolling_counts_bos_where_the_tokenizer_adds_it(tokenizer: Any, bos_toke
         (tokenizer, "<s>a b", []),
     ]:
         ids = own + list(chosen(text, add_special_tokens=False)["input_ids"])
-        answer = dict(HfBackend.from_model(model, chosen).run([Roll("k", text)]))["k"]
+        answer = dict(HfBackend.from_model(model, chosen).run([Rolling("k", text)]))["k"]
         assert isinstance(answer, Rolled)
         assert answer.token_count == len(ids)
         assert answer.logprob == pytest.approx(score_ids(model, [1], ids, 64)[0], abs=1e-4)

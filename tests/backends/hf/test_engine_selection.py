@@ -20,7 +20,7 @@ from tenbin.backends.hf.scoring.tree import PackedTree
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.text.score_collector import Desk, GroupScore, RowScore, Target, run_works
 from tenbin.errors import BackendError
-from tenbin.records import Roll, Rolled, Score, Scores
+from tenbin.records import Rolled, Rolling, Score, Scores
 from tests.backends.hf.test_families import CACHE, MASK, TREE, alone, make
 from tests.backends.tiny import make_model
 
@@ -151,7 +151,7 @@ def test_rolling_equals_its_windows(tokenizer: Any, engine: str, family: str) ->
     model, window = make_model(family, len(tokenizer)), 24
     backend = HfBackend.from_model(model, tokenizer, max_length=window, engine=engine)
     texts = ["東京", "The quick brown fox jumps over the lazy dog. 日本の首都は東京です。" * 3]
-    answers = dict(backend.run([Roll(text, text) for text in texts]))
+    answers = dict(backend.run([Rolling(text, text) for text in texts]))
     for text in texts:
         ids = [1, *tokenizer(text)["input_ids"]]
         expected, done = 0.0, 1

@@ -20,7 +20,7 @@ from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.cli import main
 from tenbin.errors import BackendError
-from tenbin.records import Failure, Generate, Response, Roll, Rolled, Score, Scores, Text
+from tenbin.records import Failure, Generate, Response, Rolled, Rolling, Score, Scores, Text
 from tests.backends.tiny import make_tokenizer
 
 DEEP = b'{"a":' * 100_000
@@ -188,7 +188,7 @@ def test_a_tokenizer_that_fails_on_one_document(
     asked = [
         *(Score(f"score {text}", text, (" a", " b")) for text in TEXTS),
         *(Generate(f"write {text}", text, (), 3) for text in TEXTS),
-        *(Roll(f"roll {text}", text) for text in TEXTS),
+        *(Rolling(f"roll {text}", text) for text in TEXTS),
     ]
 
     def answers(tokenizer: Any) -> dict[str, Response]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.model import forward as forward_module
-from tenbin.records import Failure, Roll, Rolled, Score, Scores
+from tenbin.records import Failure, Rolled, Rolling, Score, Scores
 from tests.backends.reference import plain_score
 
 LONG = "The quick brown fox jumps over the lazy dog. 日本の首都は東京です。" * 3
@@ -99,7 +99,7 @@ def test_rolling_predicts_every_token_once(tiny: tuple[Any, Any], text: str) -> 
     model, tokenizer = tiny
     window = 24
     backend = HfBackend.from_model(model, tokenizer, max_length=window)
-    (answer,) = dict(backend.run([Roll("k", text)])).values()
+    (answer,) = dict(backend.run([Rolling("k", text)])).values()
     assert isinstance(answer, Rolled)
     # With the BOS of a tokenizer that adds one: lm-eval predicts it after the start token.
     ids = tokenizer(text)["input_ids"]

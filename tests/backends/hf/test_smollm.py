@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.hf.backend import HfBackend
-from tenbin.records import Generate, Roll, Rolled, Score, Scores, Text, Thinking
+from tenbin.records import Generate, Rolled, Rolling, Score, Scores, Text, Thinking
 from tests.backends.reference import plain_score
 
 pytestmark = pytest.mark.model
@@ -85,7 +85,7 @@ def test_texts_equal_lm_eval(smollm: HfBackend, golden: Any) -> None:
 
 def test_rolling_equals_lm_eval(smollm: HfBackend, golden: Any) -> None:
     items = golden["loglikelihood_rolling"]
-    answers = dict(smollm.run([Roll(item["text"], item["text"]) for item in items]))
+    answers = dict(smollm.run([Rolling(item["text"], item["text"]) for item in items]))
     for item in items:
         answer = answers[item["text"]]
         assert isinstance(answer, Rolled)

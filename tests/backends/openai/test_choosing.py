@@ -13,7 +13,7 @@ from tenbin.backends.openai.choosing import first_tokens, label_logprobs
 from tenbin.backends.openai.conversation import read_conversation, write_conversation
 from tenbin.backends.openai.instruction import wording_for
 from tenbin.backends.openai.question import own_labels, question_of
-from tenbin.records import Failure, Picked, Response, Roll, Score
+from tenbin.records import Failure, Picked, Response, Rolling, Score
 from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
 TEXTS = Score("k", "植物が養分を作るはたらきは？\n回答：", ("蒸散", "光合成", "受粉"))
@@ -129,7 +129,7 @@ def test_completions_name_letters_where_asked_to() -> None:
 def test_what_cannot_be_named() -> None:
     with misbehaving(lambda before, body: lettered(body)) as server:
         backend = opened(server, True)
-        found = dict(backend.run([Roll("r", "text"), Score("e", "", ("a", "b"))]))
+        found = dict(backend.run([Rolling("r", "text"), Score("e", "", ("a", "b"))]))
         assert not backend.shows_likelihoods
     assert {type(one) for one in found.values()} == {Failure}
 

@@ -11,7 +11,7 @@ import pytest
 from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.openai.prompt_tokens import NotShownError, PromptToken, scored_tokens
 from tenbin.errors import BackendError
-from tenbin.records import Failure, Roll, Rolled, Score, Scores, Usage
+from tenbin.records import Failure, Rolled, Rolling, Score, Scores, Usage
 from tests.backends.openai.misbehaving import Answer, completion, misbehaving, opened
 from tests.backends.openai.weighing import Weigher
 from tests.backends.reference import plain_score
@@ -31,7 +31,7 @@ ENGLISH = [REQUESTS[0], Score("f", "The quick brown", (" fox jumps", " dog")), R
 def expected(llama: tuple[Any, Any]) -> dict[str, Any]:
     # Two tokens less than the server's window: see `scoring`.
     backend = HfBackend.from_model(*llama, max_length=62)
-    return dict(backend.run([*REQUESTS, *ENGLISH, Roll("r", "The quick brown fox " * 24)]))
+    return dict(backend.run([*REQUESTS, *ENGLISH, Rolling("r", "The quick brown fox " * 24)]))
 
 
 def assert_equal(found: Any, wanted: Any) -> None:
@@ -89,9 +89,9 @@ def test_whole_texts_in_windows(
 ) -> None:
     with misbehaving(Weigher(*llama)) as server:
         backend = opened(server, tokenizer=str(llama_folder), max_length=64)
-        found = dict(backend.run([Roll("r", "The quick brown fox " * 24)]))["r"]
+        found = dict(backend.run([Rolling("r", "The quick brown fox " * 24)]))["r"]
         assert len(server.calls) > 4
-        (without,) = dict(opened(server).run([Roll("r", "The quick")])).values()
+        (without,) = dict(opened(server).run([Rolling("r", "The quick")])).values()
     assert isinstance(found, Rolled)
     assert found.logprob == pytest.approx(expected["r"].logprob, abs=1e-3)
     assert found.token_count == expected["r"].token_count

@@ -11,12 +11,12 @@ from tenbin.backends.ray.dispatch import dispatch
 from tenbin.backends.ray.events import Died, Done, Event, Member
 from tenbin.backends.ray.shard_ledger import Ledger, Shard
 from tenbin.backends.ray.worker import Answered
-from tenbin.records import Failure, Response, Roll, Rolled
+from tenbin.records import Failure, Response, Rolled, Rolling
 
 
-def _shards(count: int, each: int) -> list[tuple[Roll, ...]]:
+def _shards(count: int, each: int) -> list[tuple[Rolling, ...]]:
     numbers = range(count * each)
-    requests = [Roll(f"k{number}", f"text {number}") for number in numbers]
+    requests = [Rolling(f"k{number}", f"text {number}") for number in numbers]
     return [tuple(requests[at : at + each]) for at in range(0, len(requests), each)]
 
 
@@ -115,7 +115,7 @@ def test_shards_are_cut_when_they_are_needed() -> None:
     """Whoever plans a million requests holds those that workers have, and a few ahead."""
     shards, cut = _shards(500, 2), 0
 
-    def cutting() -> Iterator[tuple[Roll, ...]]:
+    def cutting() -> Iterator[tuple[Rolling, ...]]:
         nonlocal cut
         for cut, shard in enumerate(shards, start=1):  # noqa: B007
             yield shard

@@ -14,7 +14,7 @@ from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker,
 from tenbin.backends.ray.worker_pool import _reason
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError, ConfigError, ModelLost
-from tenbin.records import Request, Response, Roll
+from tenbin.records import Request, Response, Rolling
 from tenbin.records.model_info import merged
 from tenbin.version import __version__
 
@@ -79,7 +79,7 @@ def _worker(**changed: Any) -> Worker:
 def test_a_worker_opens_and_answers() -> None:
     worker = _worker()
     assert isinstance(worker.open(), Opened)
-    first, second = worker.answer([Roll("a", "x")]), worker.answer([Roll("b", "y")])
+    first, second = worker.answer([Rolling("a", "x")]), worker.answer([Rolling("b", "y")])
     assert isinstance(first, Answered) and isinstance(second, Answered)
     assert [key for key, _ in [*first.pairs, *second.pairs]] == ["a", "b"]
     assert first.description is not None and second.description is None  # no news
@@ -97,12 +97,12 @@ def test_a_worker_whose_model_is_gone_is_a_death_and_no_refusal(
     lost: Exception = ModelLost("the engine was killed")
     monkeypatch.setattr(worker._backend, "run", run)
     with pytest.raises(ModelLost):
-        worker.answer([Roll("a", "x")])
+        worker.answer([Rolling("a", "x")])
     wrapped = RuntimeError("a long traceback")
     wrapped.cause = lost  # type: ignore[attr-defined]
     assert _reason(wrapped) == "the engine was killed"
     lost = BackendError("a file is missing")
-    assert isinstance(worker.answer([Roll("a", "x")]), Refused)
+    assert isinstance(worker.answer([Rolling("a", "x")]), Refused)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tenbin.backends.text.inspection import HfReader
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.text.windows import encode_rolls
 from tenbin.errors import BackendError, ConfigError
-from tenbin.records import Failure, Generate, Roll, Score
+from tenbin.records import Failure, Generate, Rolling, Score
 from tests.analysis.doctor.written import prompt, reader
 from tests.backends.pieces import sentencepiece_tokenizer
 from tests.backends.tiny import TEMPLATE, make_tokenizer
@@ -61,7 +61,7 @@ def test_prompts_of_generation_are_those_of_a_run(bos_tokenizer: Any) -> None:
 def test_whole_texts_are_cut_as_a_run_cuts_them(bos_tokenizer: Any) -> None:
     tokenizer = HfTokenizer(bos_tokenizer, 8)
     prompts = [prompt(text * 6, document=text, kind="roll") for text in TEXTS]
-    asked = encode_rolls(tokenizer, [Roll("", text * 6) for text in TEXTS])
+    asked = encode_rolls(tokenizer, [Rolling("", text * 6) for text in TEXTS])
     for reading, rows in zip(HfReader(tokenizer, "joint").read(prompts), asked, strict=True):
         assert not isinstance(rows, Failure)
         assert reading.windows == tuple(row.ids for row in rows) and len(rows) > 1

@@ -42,7 +42,7 @@ from tenbin.backends.text.score_collector import ScoringCore
 from tenbin.backends.text.score_requests import OUT_OF_MEMORY, answer_rolls, answer_scores
 from tenbin.backends.text.tokenizer import HfTokenizer, window_of
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Request, Response, Roll, Score
+from tenbin.records import Generate, Request, Response, Rolling, Score
 
 _PORTION = 4096
 """Requests that are taken at a time: bounds the memory that token ids take."""
@@ -219,7 +219,7 @@ class HfBackend:
         self, requests: Sequence[Request], known: Collection[str]
     ) -> Iterator[tuple[str, Response]]:
         scores = [request for request in requests if isinstance(request, Score)]
-        rolls = [request for request in requests if isinstance(request, Roll)]
+        rolls = [request for request in requests if isinstance(request, Rolling)]
         texts = [request for request in requests if isinstance(request, Generate)]
         weighed: list[Request] = [*scores, *rolls]
         if any(request.key not in known for request in weighed):
@@ -236,7 +236,7 @@ class HfBackend:
         return str(self._facts.get("model") or "model")
 
     def _weigh(
-        self, scores: Sequence[Score], rolls: Sequence[Roll], known: Collection[str]
+        self, scores: Sequence[Score], rolls: Sequence[Rolling], known: Collection[str]
     ) -> Iterator[tuple[str, Response]]:
         core, single = self._scoring_core(), self._single
         size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)

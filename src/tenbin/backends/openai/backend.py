@@ -28,7 +28,7 @@ from tenbin.backends.openai.secret import read_secret
 from tenbin.backends.openai.session import Encode, Server, Session, open_session
 from tenbin.backends.openai.thoughts import holds_budgets, write_thoughtfully
 from tenbin.backends.openai.transport import Traffic
-from tenbin.records import Failure, Generate, Request, Response, Roll, Score, Usage
+from tenbin.records import Failure, Generate, Request, Response, Rolling, Score, Usage
 
 if TYPE_CHECKING:
     from tenbin.backends.text.tokenizer import HfTokenizer
@@ -99,7 +99,7 @@ class ServerBackend:
 
     def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as it is known."""
-        if any(isinstance(one, Score | Roll) for one in requests):
+        if any(isinstance(one, Score | Rolling) for one in requests):
             self._find_out()
         yield from self._pumped(requests, self._answer)
 
@@ -154,7 +154,7 @@ class ServerBackend:
         session.note(response)
         return request.key, response
 
-    async def _weigh(self, session: Session, request: Score | Roll, scales: Scales) -> Response:
+    async def _weigh(self, session: Session, request: Score | Rolling, scales: Scales) -> Response:
         if isinstance(request, Score):
             return await scales.score(session, request)
         return await scales.roll(session, request)

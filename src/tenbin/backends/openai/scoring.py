@@ -26,7 +26,7 @@ from tenbin.backends.openai.prompt_tokens import (
 )
 from tenbin.backends.openai.pump import together
 from tenbin.backends.openai.session import Session
-from tenbin.records import Failure, Roll, Rolled, Score, Scores, Usage
+from tenbin.records import Failure, Rolled, Rolling, Score, Scores, Usage
 
 if TYPE_CHECKING:
     from tenbin.backends.text.encoding import Row
@@ -72,7 +72,7 @@ class Scales:
         rows = [self._weigh_row(session, row) for row in encoded.rows]
         return _scores(await together(*rows), encoded.truncated)
 
-    async def roll(self, session: Session, request: Roll) -> Rolled | Failure:
+    async def roll(self, session: Session, request: Rolling) -> Rolled | Failure:
         """A whole text, in as many windows as it takes."""
         if self.tokenizer is None:
             return Failure(

@@ -20,7 +20,7 @@ from tenbin.backends.text.encoding import (
 )
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.text.windows import encode_rolls
-from tenbin.records import Failure, Generate, Prompt, Roll, Score
+from tenbin.records import Failure, Generate, Prompt, Rolling, Score
 from tenbin.records.tokenized import Reading, Vocabulary
 
 
@@ -130,7 +130,7 @@ class HfReader:
     def _rolled(self, prompts: Sequence[Prompt]) -> list[Reading]:
         tokenizer = self._remembering
         encoded = tokenizer.encode_prompts(prompt.text for prompt in prompts)
-        rolls = encode_rolls(tokenizer, [Roll("", prompt.text) for prompt in prompts])
+        rolls = encode_rolls(tokenizer, [Rolling("", prompt.text) for prompt in prompts])
         readings = []
         for prompt, asked in zip(prompts, rolls, strict=True):
             ids = encoded[prompt.text]

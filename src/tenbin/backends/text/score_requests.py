@@ -1,4 +1,4 @@
-"""Score and Roll requests: tokens in, answers out.
+"""Score and Rolling requests: tokens in, answers out.
 
 Joins the encoding of requests with a scoring core; knows neither how texts become tokens nor
 how a core runs them. A row whose log-likelihood is not finite is scored once more by itself: in a
@@ -16,7 +16,7 @@ from tenbin.backends.text.encoding import EncodedScore, Row, encode_scores
 from tenbin.backends.text.score_collector import GroupScore, RowScore, ScoringCore, total
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.text.windows import encode_rolls
-from tenbin.records import Failure, Response, Roll, Rolled, Score, Scores
+from tenbin.records import Failure, Response, Rolled, Rolling, Score, Scores
 
 OUT_OF_MEMORY = Failure(
     "out_of_memory", "one row alone does not fit the device's memory", retryable=True
@@ -60,11 +60,11 @@ def answer_scores(
 def answer_rolls(
     core: ScoringCore,
     tokenizer: HfTokenizer,
-    requests: Sequence[Roll],
+    requests: Sequence[Rolling],
     single: ScoringCore | None = None,
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
-    """Answer every Roll once, each as soon as its last window is done; see `answer_scores`."""
+    """Answer every Rolling once, each as soon as its last window is done; see `answer_scores`."""
     asked: list[tuple[str, tuple[Row, ...]]] = []
     for request, found in zip(requests, encode_rolls(tokenizer, requests), strict=True):
         if not isinstance(found, Failure):

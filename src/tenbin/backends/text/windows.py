@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from tenbin.backends.text.encoding import Row, each_apart, no_tokens
 from tenbin.backends.text.tokenizer import HfTokenizer
-from tenbin.records import Failure, Roll
+from tenbin.records import Failure, Rolling
 
 
 def encode_rolls(
-    tokenizer: HfTokenizer, requests: Sequence[Roll]
+    tokenizer: HfTokenizer, requests: Sequence[Rolling]
 ) -> Iterator[tuple[Row, ...] | Failure]:
     """Encode texts together, each distinct text once.
 
@@ -27,7 +27,7 @@ def encode_rolls(
 
 
 def _encoded(
-    tokenizer: HfTokenizer, requests: Sequence[Roll]
+    tokenizer: HfTokenizer, requests: Sequence[Rolling]
 ) -> Iterator[tuple[Row, ...] | Failure]:
     encoded = tokenizer.encode_prompts(request.text for request in requests)
     start = tokenizer.start_token

@@ -23,7 +23,7 @@ from tenbin.backends.vllm.generation import VllmWriter
 from tenbin.backends.vllm.probe import Verdict, choose_way, require_finite
 from tenbin.backends.vllm.scoring import PREFIX_CACHE, VllmCore
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Request, Response, Roll, Score
+from tenbin.records import Generate, Request, Response, Rolling, Score
 
 _PORTION = 4096
 """Requests that are taken at a time: bounds the memory that token ids take."""
@@ -93,7 +93,7 @@ class VllmBackend:
         for at in range(0, len(requests), _PORTION):
             part = requests[at : at + _PORTION]
             scores = [request for request in part if isinstance(request, Score)]
-            rolls = [request for request in part if isinstance(request, Roll)]
+            rolls = [request for request in part if isinstance(request, Rolling)]
             texts = [request for request in part if isinstance(request, Generate)]
             if scores or rolls:
                 core, tokenizer = self._scoring(), self._checkpoint.tokenizer

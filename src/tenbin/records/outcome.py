@@ -1,0 +1,66 @@
+"""What the metrics say of one document, and the score of a whole cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tenbin.records.response import Failure
+from tenbin.records.task import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one metric says of one document."""
+
+    cell: Cell
+    document: str
+    metric: str
+    value: float | None
+    """None when the document failed: never a zero in disguise. For a roll its log-likelihood."""
+    answer: str | None = None
+    """What was read as the model's answer: a choice's text or an extracted string; of several
+    drawn answers the first."""
+    predicted: int | None = None
+    gold: int | None = None
+    """Both as indices, for metrics over a confusion matrix."""
+    group: str | None = None
+    weight: float | None = None
+    """What the value is spread over, for metrics of rolls: words, bytes or characters."""
+    values: tuple[float, ...] = ()
+    """Where several answers were judged: what was said of each; `value` is their mean."""
+    answers: tuple[str | None, ...] = ()
+    """What was read out of each of them."""
+    failure: Failure | None = None
+    """Why an answer that came could not be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One number of the results: a metric of a cell (or of a group), with what it rests on."""
+
+    id: str
+    metric: str
+    value: float | None
+    """None when no document could be scored."""
+    stderr: float | None
+    n: int
+    """Documents behind the value."""
+    failed: int
+    higher_is_better: bool
+    stderr_method: str
+    """`analytic` or `bootstrap`."""
+    low: float | None = None
+    """The 95 % interval's ends; None where too little is known."""
+    high: float | None = None
+    clusters: int = 0
+    """Independent units among the documents: paragraphs, items asked in several languages."""
+    interval_method: str = "wilson"
+    """`wilson`, `t` or `bca`."""
+    aggregation: str = "mean"
+    """How values of documents became this one: `mean`, `mcc`, …"""
+    detectable_unpaired: float | None = None
+    """The smallest difference to another run that would show, on other documents."""
+    detectable_paired: float | None = None
+    """The same on the same documents."""
+    weight: float | None = None
+    """Words, bytes or characters behind the value, for metrics of rolls."""

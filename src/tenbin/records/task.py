@@ -1,0 +1,219 @@
+"""What is evaluated: a task with its data set, templates and metrics, and the cell of a score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["choice", "generate", "roll"]
+"""How a task asks: score given choices, generate text, or weigh a whole text."""
+
+
+DEFAULT_TEMPLATE = "default"
+"""The template name that is left out of ids: `mlogiqa_mcq_ja` is `mlogiqa_mcq_ja-1.0-default`."""
+
+
+MOST_CHOICES = 1000
+"""Of one document: each is scored by itself."""
+
+
+MOST_TOKENS = 10_000_000
+"""Of one answer; beyond any model's window, and within what every engine can count."""
+
+
+MOST_SHOTS = 10_000
+
+
+MOST_REPEATS = 10_000
+"""Answers drawn to one document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set as a task names it; the documents stage knows how to get its rows."""
+
+    name: str
+    """A pinned set of `catalog/datasets.yaml` (`jglue/jnli`), or a path or hub id as in lm-eval."""
+    config: str | None = None
+    """The part of it, such as a language."""
+    pinned: bool = True
+    """Whether `name` is one of the sets described in `catalog/datasets.yaml`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """lm-eval's `dataset_kwargs`, for sets that are not pinned."""
+    folder: str | None = None
+    """Where the task file lies, whose data files may lie there too; None: there is none."""
+    file: str | None = field(default=None, compare=False, repr=False)
+    """The task file, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file that rows were read from, as the results record it."""
+
+    path: str
+    sha256: str
+    rows: int
+    source: str
+    """`download`, `data_dir`, `sample_data` or `datasets`."""
+    version: str | None = None
+    """Data version or revision, where known."""
+    verified: bool = False
+    """Whether its bytes are those of the published file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One wording of a task. Texts are Jinja sources over a document's fields."""
+
+    name: str
+    description: str
+    text: str
+    choices: str | tuple[str, ...] | None
+    target: str | int
+    """The gold answer: an index or a label for choices, the first reference for generation."""
+    target_delimiter: str
+    fewshot_delimiter: str
+    stop: tuple[str, ...]
+    example_target: str | None = None
+    """What an example shows as its answer, where that is not the gold choice or reference."""
+    meant_for: str = ""
+    """Which models it was written for, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricUse:
+    """A metric as a task uses it."""
+
+    metric: str
+    """Its name in the metrics registry."""
+    name: str
+    """The name its score is reported under."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterUse:
+    """A chain of steps that reads an answer out of generated text, under a name."""
+
+    name: str
+    steps: tuple[tuple[str, Mapping[str, Any]], ...]
+    """(function, options) pairs, applied in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewshotPlan:
+    """Where a task's examples come from and how they are drawn."""
+
+    split: str | None
+    sampler: Literal["default", "stratified"] = "default"
+    label: str | None = None
+    """The field that strata are made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the tokens of an answer are drawn, where it is not the greedy one.
+
+    Applied in this order, as transformers does: temperature, top_k, top_p.
+    """
+
+    temperature: float
+    """Logits are divided by it; above 0."""
+    top_p: float = 1.0
+    """Only the most likely tokens that together reach this share are drawn from; 1: all."""
+    top_k: int = 0
+    """Only so many of the most likely tokens are drawn from; 0: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """How a model that reasons before it answers marks its thoughts, and how long they may get."""
+
+    opening: str = "<think>"
+    closing: str = "</think>"
+    budget: int = 2048
+    """Tokens of thought; where they are spent, the thought is closed and the answer begins."""
+
+    @property
+    def closing_text(self) -> str:
+        """What ends a thought whose budget is spent: the mark as models are used to write it."""
+        return f"\n{self.closing}\n\n"
+
+    @property
+    def room(self) -> int:
+        """Tokens that a thought may take with marks that do not count: never more than bytes."""
+        return self.budget + len((self.opening + self.closing_text).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """That a task asks the same items as others, in another language or another mode."""
+
+    key: str
+    """The field that names the item; where rows lack it, nothing says which item they hold."""
+    items: str
+    """What the tasks that share their items have in common: their family."""
+    columns: str
+    """What the tasks of one mode have in common, apart from the language: their group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked, of which data, under which wordings, and how it is judged."""
+
+    name: str
+    version: str
+    language: str
+    family: str
+    """Tasks of one family draw the same examples, so that languages and modes stay comparable."""
+    group: str | None
+    kind: Kind
+    dataset: Dataset
+    split: str
+    fewshot: FewshotPlan
+    templates: Mapping[str, Template]
+    default_template: str
+    metrics: tuple[MetricUse, ...]
+    filters: tuple[FilterUse, ...] = ()
+    references: str | None = None
+    """The field path of all accepted answers of a generation task; None: the target alone."""
+    labels: tuple[str, ...] = ()
+    """Label words that templates can name as `labels`."""
+    num_choices: int | None = None
+    """Options that each question of a generation task offers; None: `doc_to_choice` says it for
+    each document, or it is not known."""
+    max_gen_toks: int = 256
+    sampling: Sampling | None = None
+    """None: greedy decoding."""
+    repeats: int = 1
+    """Answers that are drawn to each document."""
+    thinking: Thinking | None = None
+    """None: all that is written is the answer."""
+    title: str = ""
+    source: str = ""
+    """The file it was read from, for messages."""
+    default_shots: int = 0
+    """Shots when the command line names none."""
+    parallel: Parallel | None = None
+    """None: its items are its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The identity of one evaluation: what a score belongs to."""
+
+    task: str
+    version: str
+    template: str
+    shots: int
+    seed: int
+    mark: str = ""
+    """What tells it from its siblings in one sweep: `@3shot`, `@seed1235`, `@train`."""
+
+    @property
+    def id(self) -> str:
+        """The task id as users write it, `jnli-1.3-0.2`; a default template goes unwritten."""
+        if self.template == DEFAULT_TEMPLATE:
+            return f"{self.task}{self.mark}"
+        return f"{self.task}-{self.version}-{self.template}{self.mark}"
