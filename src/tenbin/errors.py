@@ -8,6 +8,7 @@
     ├── BackendError     a model could not be loaded or driven
     │   └── ModelLost        a model that was loaded is gone: its process was killed, or broke
     ├── JournalError     the journal of answers is damaged, or its file cannot be used
+    ├── PluginError      what an installed package adds cannot be used
     ├── StorageError     a file cannot be written: its disk is full, read-only or broken
     └── ResultError      a stored run cannot be read or compared
         └── NothingScored    it is whole, but holds no scored document to work with
@@ -68,6 +69,10 @@ class ModelLost(BackendError):
 
 class JournalError(TenbinError):
     """The journal of answers is damaged, or its file cannot be used."""
+
+
+class PluginError(TenbinError):
+    """What an installed package adds to tenbin cannot be used."""
 
 
 class StorageError(TenbinError):
