@@ -24,7 +24,7 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm fuzz check golden bench soak lock audit sbom clean
+.PHONY: help install demo test test-vllm fuzz check golden bench soak docs lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
@@ -37,6 +37,7 @@ help:
 	@echo "make audit   known vulnerabilities and licences of everything that is installed"
 	@echo "make sbom    a software bill of materials: dist/sbom.cdx.json"
 	@echo "make soak    kill more than a hundred runs at random moments and start them again; up to SOAK_MINUTES=15"
+	@echo "make docs    build the documentation as a site in site/"
 	@echo "make bench   measure against peers (see benchmarks/README.md)"
 
 install: $(STAMP)
@@ -99,6 +100,10 @@ sbom: install $(TOOLS_STAMP)
 	$(TOOLS_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(BIN)/python
 	@echo "dist/sbom.cdx.json"
 
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 golden: install
 	$(BIN)/python tests/golden/write_prompts.py
 
@@ -109,4 +114,4 @@ bench: install
 	@echo "see benchmarks/README.md: peers need environments of their own"
 
 clean:
-	rm -rf $(VENV) $(VLLM_VENV) $(TOOLS_VENV) .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VLLM_VENV) $(TOOLS_VENV) site .pytest_cache .mypy_cache .ruff_cache build dist

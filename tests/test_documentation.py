@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +64,17 @@ def test_tests_that_promises_rest_on_are_there(name: str) -> None:
     assert (ROOT / path).exists()
     if function:
         assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
+def test_a_readme_is_short(name: str) -> None:
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    """Strict: links, anchors, pages outside the navigation, names in the API reference."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert "evaluate" in (tmp_path / "api" / "index.html").read_text(encoding="utf-8")
