@@ -368,3 +368,14 @@ def test_a_full_scratch_disk_is_an_error_that_names_it(
     assert (code, out) == (1, "")
     assert "no space is left on the disk" in err
     assert str(tmp_path) in err and "TMPDIR" in err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [("--jglue_version", "1.3"), ("--jglue-version=1.3",), ("--data_versions", "jglue=1.3")],
+)
+def test_the_version_of_a_data_set(
+    given: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "validate", *given, "jnli", "--sample_data")
+    assert code == 1 and "the sample data has one version, jglue 1.1, not 1.3" in out

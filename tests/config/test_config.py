@@ -98,3 +98,16 @@ def test_numbers_pair_with_entries() -> None:
     assert "--num_fewshot gives 2 numbers for 3 entries" in message
     assert "jsquad-1.1-0.3  2\n" in message
     assert "marc_ja         (no number)" in message
+
+
+def test_a_suites_version_has_a_short_form(tmp_path: Path) -> None:
+    assert build_config({"tasks": "jnli"}).data_versions == {}
+    for given in ({"data_versions": "jglue=1.3"}, {"jglue_version": 1.3}, {"jglue-version": "1.3"}):
+        assert build_config({"tasks": "jnli", **given}).data_versions == {"jglue": "1.3"}
+    both = {"data_versions": {"other": "2"}, "jglue_version": "1.3"}
+    assert build_config({"tasks": "jnli", **both}).data_versions == {"other": "2", "jglue": "1.3"}
+    with pytest.raises(ConfigError, match="each name once"):
+        build_config({"tasks": "jnli", "data_versions": "jglue=1.1", "jglue_version": "1.3"})
+    path = tmp_path / "run.yaml"
+    path.write_text("tasks: jnli\njglue_version: '1.1'\n", encoding="utf-8")
+    assert read_run_file(path)["data_versions"] == {"jglue": "1.1"}

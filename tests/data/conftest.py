@@ -21,7 +21,7 @@ def load(tmp_path: Path) -> Callable[..., DocumentSet]:
     def load_split(
         name: str, split: str = "validation", config: str | None = None, version: str = "1.1"
     ) -> DocumentSet:
-        choice = DataChoice(data_dir=tmp_path, jglue_version=version)
+        choice = DataChoice(data_dir=tmp_path, versions={"jglue": version})
         return load_documents(Dataset(name, config), split, choice)
 
     return load_split

@@ -381,7 +381,7 @@ def test_v1_3_uses_the_cached_file_of_v1_1_where_they_are_equal(site, publish, f
         file = f"datasets/jcommonsenseqa-v{version}/valid-v{version}.json"
         publish(f"/yahoojapan/JGLUE/v{version}.0/{file}", as_lines(JCQA))
     fetch("jglue/jcommonsenseqa")
-    fetch("jglue/jcommonsenseqa", jglue_version="1.3")
+    fetch("jglue/jcommonsenseqa", versions={"jglue": "1.3"})
     assert len(site.seen) == 1
 
 

@@ -155,12 +155,14 @@ def test_marc_ja_under_v1_3_says_which_version_is_used(tmp_path, load):
 def test_choices_that_contradict_themselves(tmp_path):
     with pytest.raises(ConfigError, match="one version"):
         load_documents(
-            Dataset("jaquad"), "train", DataChoice(sample_data=True, jglue_version="1.3")
+            Dataset("jaquad"), "train", DataChoice(sample_data=True, versions={"jglue": "1.3"})
         )
     with pytest.raises(ConfigError, match="exclude"):
         load_documents(Dataset("jaquad"), "train", DataChoice(sample_data=True, data_dir=tmp_path))
     with pytest.raises(ConfigError, match="not known"):
-        load_documents(Dataset("jaquad"), "train", DataChoice(jglue_version="2"))
+        load_documents(Dataset("jaquad"), "train", DataChoice(versions={"jglue": "2"}))
+    with pytest.raises(ConfigError, match="no suite of data sets is called 'mlogiqa'"):
+        load_documents(Dataset("jaquad"), "train", DataChoice(versions={"mlogiqa": "2"}))
 
 
 def test_unknown_names(load):

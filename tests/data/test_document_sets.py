@@ -37,7 +37,7 @@ def test_mlogiqa_sample_data_is_parallel():
 
 
 def real(name, split, config=None, version="1.1"):
-    choice = DataChoice(data_dir=SHARED, jglue_version=version)
+    choice = DataChoice(data_dir=SHARED, versions={"jglue": version})
     return load_documents(Dataset(name, config), split, choice)
 
 

@@ -101,6 +101,15 @@ def test_system_prompt_of_template_0_6(task: Task) -> None:
     assert given.startswith("<s>[INST] <<SYS>>\n短く。\n<</SYS>>\n\n与えられた")
 
 
+def test_a_template_without_a_system_prompt_of_its_own_needs_one(task: Task) -> None:
+    bare = replace(task.templates["0.6"], system_prompt=None)
+    task = replace(task, templates={"0.6": bare})
+    with pytest.raises(TaskError, match="'system_prompt' is undefined") as caught:
+        build(task, "0.6")
+    assert "--system_instruction" in caught.value.hint
+    assert "短く。" in build(task, "0.6", system_prompt="短く。")[0].text
+
+
 def test_system_instruction_goes_before_other_descriptions(task: Task) -> None:
     plain, told = build(task, "0.1")[0], build(task, "0.1", system_instruction="短く。")[0]
     assert told.text == "短く。\n\n" + plain.text

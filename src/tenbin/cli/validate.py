@@ -26,7 +26,7 @@ def execute(options: argparse.Namespace) -> int:
             "tasks": options.names,
             "data_dir": options.data_dir,
             "sample_data": options.sample_data,
-            "jglue_version": options.jglue_version,
+            "data_versions": options.data_versions,
             "offline": options.offline,
             "include_path": options.include_path,
             "allow_outside_files": options.allow_outside_files,

@@ -4,7 +4,7 @@ Knows no task, data or model: only what a user may write and what type it has. `
 comes out; `building` makes it, by the `kinds` of values and those of `writing`; `files` reads it.
 """
 
-from tenbin.config.building import build_config, check_values
+from tenbin.config.building import build_config, check_values, version_shorthand
 from tenbin.config.files import (
     AT_ONCE,
     MODELS,
@@ -34,4 +34,5 @@ __all__ = [
     "read_models_file",
     "read_run_file",
     "split_list",
+    "version_shorthand",
 ]

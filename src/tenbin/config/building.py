@@ -56,7 +56,7 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "extra_metrics": kinds.names,
     "data_dir": kinds.path,
     "sample_data": kinds.flag,
-    "jglue_version": kinds.one_of("1.1", "1.3"),
+    "data_versions": kinds.versions,
     "split": kinds.text,
     "offline": kinds.flag,
     "include_path": kinds.names,
@@ -105,7 +105,7 @@ def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     """The given values in their types; what is None is left out."""
     prefix = f"{where}: " if where else "--"
     values: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in _without_shorthands(given).items():
         key = str(name).replace("-", "_")
         if key not in _COERCE:
             close = get_close_matches(key, _COERCE, n=1)
@@ -120,6 +120,30 @@ def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
         except ValueError as error:
             raise ConfigError(f"{prefix}{name} takes {error}, not {shown(value)}") from None
     return values
+
+
+def _without_shorthands(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`jglue_version: 1.3` as `data_versions: {jglue: 1.3}`, for any suite of data sets."""
+    short = {name: suite for name in given if (suite := version_shorthand(str(name)))}
+    if not short:
+        return given
+    rest = {name: value for name, value in given.items() if name not in short}
+    named = [f"{short[name]}={given[name]}" for name in short if given[name] is not None]
+    if named:
+        versions = rest.get("data_versions") or []
+        listed = (
+            [f"{suite}={version}" for suite, version in versions.items()]
+            if isinstance(versions, Mapping)
+            else kinds.split_list(versions)
+        )
+        rest["data_versions"] = [*listed, *named]
+    return rest
+
+
+def version_shorthand(name: str) -> str | None:
+    """The suite whose version a key chooses: `jglue` of `jglue_version`; None for other keys."""
+    suite, found, rest = name.replace("-", "_").rpartition("_version")
+    return suite if suite and found and not rest else None
 
 
 def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:

@@ -183,6 +183,13 @@ def parse_model_args(value: Any) -> dict[str, Any]:
     return arguments
 
 
+def versions(value: Any) -> dict[str, str]:
+    """`jglue=1.3` as a mapping of suites of data sets to versions."""
+    if isinstance(value, list | tuple):
+        value = ",".join(text(part) for part in value)
+    return {suite: text(version) for suite, version in parse_model_args(value).items()}
+
+
 def _plain(name: str, value: Any, depth: int = 0) -> Any:
     """A value that a run file can hold and result.json too: YAML knows days and sets besides."""
     if value is None or isinstance(value, bool):

@@ -67,7 +67,8 @@ class RunConfig:
     """Metrics beyond a task's own: `acc_pmi`, or `PATTERN:acc_pmi` for some tasks only."""
     data_dir: str | None = None
     sample_data: bool = False
-    jglue_version: Literal["1.1", "1.3"] = "1.1"
+    data_versions: Mapping[str, str] = field(default_factory=dict)
+    """Suite of data sets → version to read; by default the first version of each."""
     split: str | None = None
     """Score this split instead of the task's own."""
     offline: bool = False
@@ -122,6 +123,7 @@ class RunConfig:
             value = getattr(self, one.name)
             plain[one.name] = list(value) if isinstance(value, tuple) else value
         plain["model_args"] = dict(self.model_args)
+        plain["data_versions"] = dict(self.data_versions)
         plain["gen_kwargs"] = dict(self.gen_kwargs)
         plain["chat_template_args"] = dict(self.chat_template_args)
         return plain

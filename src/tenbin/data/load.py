@@ -18,12 +18,13 @@ from tenbin.data.pinned import (
     fill_config,
     find_pinned_set,
     find_split,
+    suite_versions,
 )
 from tenbin.data.pinned_files import find_files, how_to_bring
 from tenbin.data.readers import RowFile
 from tenbin.data.repeated_ids import SeenIds
 from tenbin.data.schemas import SCHEMAS
-from tenbin.data.source_choice import JGLUE_VERSIONS, DataChoice, Progress
+from tenbin.data.source_choice import DataChoice, Progress
 from tenbin.errors import ConfigError, DataError
 from tenbin.files.disk_list import DiskList
 from tenbin.files.home import expanded
@@ -87,25 +88,35 @@ def _check_choice(choice: DataChoice) -> None:
         raise ConfigError(
             "--sample_data and --data_dir exclude each other", "leave out one of them"
         )
-    if choice.jglue_version not in JGLUE_VERSIONS:
+    for suite, version in choice.versions.items():
+        _check_version(suite, version, choice.sample_data)
+
+
+def _check_version(suite: str, version: str, sample_data: bool) -> None:
+    suites = suite_versions()
+    if suite not in suites:
         raise ConfigError(
-            f"JGLUE version `{choice.jglue_version}` is not known",
-            f"--jglue_version is {' or '.join(JGLUE_VERSIONS)}",
+            f"--data_versions {suite}={version}: no suite of data sets is called {suite!r}",
+            f"suites with several versions: {', '.join(suites)}",
         )
-    if choice.sample_data and choice.jglue_version != JGLUE_VERSIONS[0]:
+    if version not in suites[suite]:
         raise ConfigError(
-            f"the sample data has one version, not JGLUE {choice.jglue_version}",
-            "leave out --jglue_version, or use --data_dir or a download for version 1.3",
+            f"--data_versions {suite}={version}: version {version!r} of {suite} is not known",
+            f"its versions are {' and '.join(suites[suite])}",
+        )
+    if sample_data and version != suites[suite][0]:
+        raise ConfigError(
+            f"the sample data has one version, {suite} {suites[suite][0]}, not {version}",
+            f"leave out --data_versions, or read {suite} {version} with --data_dir or a download",
         )
 
 
 def _choose_version(pinned: PinnedSet, choice: DataChoice) -> tuple[str, list[str]]:
-    if choice.jglue_version in pinned.versions:
-        return choice.jglue_version, []
-    only = next(iter(pinned.versions))
-    if pinned.name.startswith("jglue/"):
-        return only, [f"{pinned.name} is known in version {only} only, which is used"]
-    return only, []
+    default = next(iter(pinned.versions))
+    wanted = choice.versions.get(pinned.suite, default) if pinned.suite else default
+    if wanted in pinned.versions:
+        return wanted, []
+    return default, [f"{pinned.name} is known in version {default} only, which is used"]
 
 
 def _find_paths(

@@ -64,6 +64,8 @@ class PinnedSet:
     versions: Mapping[str, Mapping[str, Split]]
     configs: tuple[str, ...] = ()
     withdrawn: str = ""
+    suite: str | None = None
+    """The sets that it is published with; users choose one version for all of them."""
 
     def equal_splits(self, split: Split) -> tuple[Split, ...]:
         """Return `split`, then the splits of other versions that hold the very same files."""
@@ -101,6 +103,16 @@ def pinned_sets() -> Mapping[str, PinnedSet]:
     return {name: _pinned_set(name, entry) for name, entry in entries.items()}
 
 
+def suite_versions() -> dict[str, list[str]]:
+    """Return the suites of the catalogue and the versions that any of their sets has."""
+    suites: dict[str, list[str]] = {}
+    for pinned in pinned_sets().values():
+        if pinned.suite is not None:
+            known = suites.setdefault(pinned.suite, [])
+            known += [version for version in pinned.versions if version not in known]
+    return suites
+
+
 def find_pinned_set(dataset: Dataset) -> PinnedSet:
     """Return the catalog's entry for a data set, checking that its config exists."""
     found = pinned_sets().get(dataset.name)
@@ -125,7 +137,8 @@ def find_split(pinned: PinnedSet, version: str, name: str, config: str | None) -
         elsewhere = [other for other, have in pinned.versions.items() if name in have]
         raise DataError(
             f"`{pinned.name}` has no {name} split in version {version}",
-            f"it has one in version {', '.join(elsewhere)}: choose it with --jglue_version"
+            f"it has one in version {', '.join(elsewhere)}: choose it with "
+            f"--data_versions {pinned.suite}={elsewhere[-1]}"
             if elsewhere
             else f"its splits are {', '.join(splits)}",
         )
@@ -182,6 +195,7 @@ def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
         },
         configs=tuple(entry.get("configs", ())),
         withdrawn=entry.get("withdrawn", ""),
+        suite=entry.get("suite"),
     )
 
 

@@ -6,14 +6,12 @@ It knows flags and environment variables, and neither files nor data sets.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tenbin.files.allowed_paths import Reach
 from tenbin.files.home import expanded
-
-JGLUE_VERSIONS = ("1.1", "1.3")
 
 Progress = Callable[[str, int, int | None], None]
 """Called while a file is fetched: its name, bytes so far, bytes in all where known."""
@@ -35,7 +33,8 @@ class DataChoice:
     """Read the few made-up rows that come with tenbin."""
     cache_dir: Path = field(default_factory=cache_directory)
     offline: bool = False
-    jglue_version: str = "1.1"
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Suite of data sets → version to read; by default the first version of each."""
     reach: Reach = field(default_factory=Reach)
     """Where files that a task file names may lie, besides its own folder."""
 

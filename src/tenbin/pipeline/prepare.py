@@ -27,7 +27,7 @@ from tenbin.metrics.checking import check_question, metric_names
 from tenbin.metrics.registry import find_metric
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.sweep_cells import all_templates, check_sweep, swept_cells, swept_templates
-from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Chat
+from tenbin.prompts.assembly import Chat
 from tenbin.prompts.build import PromptSettings, build_prompts, limited
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.truncation import Measure
@@ -128,7 +128,7 @@ def data_choice(config: RunConfig) -> DataChoice:
         sample_data=config.sample_data,
         cache_dir=Path(config.cache_dir) if config.cache_dir else cache_directory(),
         offline=config.offline,
-        jglue_version=config.jglue_version,
+        versions=config.data_versions,
         reach=reach_of(config),
     )
 
@@ -314,7 +314,7 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
         chat_template_args=config.chat_template_args,
         fewshot_as_multiturn=config.fewshot_as_multiturn,
         system_instruction=config.system_instruction,
-        system_prompt=(config.system_instruction or config.system_prompt or DEFAULT_SYSTEM_PROMPT),
+        system_prompt=config.system_instruction or config.system_prompt,
         fit_examples=config.way.fit_examples,
         cap_by_references=config.way.cap_by_references,
     )

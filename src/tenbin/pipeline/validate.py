@@ -14,7 +14,7 @@ from tenbin.data import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TenbinError
 from tenbin.metrics.checking import check_question, metric_names
 from tenbin.metrics.rolling import count_characters, count_words
-from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, open_assembly
+from tenbin.prompts.assembly import open_assembly
 from tenbin.prompts.render import Worded, whole_text, word
 from tenbin.records import Document, Task, Template
 from tenbin.tasks.sampling import check_repeats
@@ -94,8 +94,8 @@ def _check_template(
 ) -> Iterator[Finding]:
     where = f"template {template.name}"
     try:
-        assembly = open_assembly(task, template, None, DEFAULT_SYSTEM_PROMPT, None, False)
-        worded = [word(task, template, document, DEFAULT_SYSTEM_PROMPT) for document in documents]
+        assembly = open_assembly(task, template, None, None, None, False)
+        worded = [word(task, template, document, None) for document in documents]
         for document, one in zip(documents, worded, strict=True):
             check_question(task, one.num_choices, document.origin)
     except TenbinError as error:

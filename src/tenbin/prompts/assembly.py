@@ -12,10 +12,8 @@ from typing import Any, Protocol
 
 from tenbin.errors import ConfigError, TaskError
 from tenbin.prompts.environment import names_used, render
-from tenbin.prompts.render import Worded, place_of
+from tenbin.prompts.render import Worded, own_fields, place_of
 from tenbin.records import Task, Template
-
-DEFAULT_SYSTEM_PROMPT = "あなたは役立つアシスタントです。"
 
 
 class Chat(Protocol):
@@ -86,7 +84,7 @@ def open_assembly(
     task: Task,
     template: Template,
     system_instruction: str | None,
-    system_prompt: str,
+    system_prompt: str | None,
     chat: Chat | None,
     multiturn: bool,
 ) -> Assembly:
@@ -94,7 +92,7 @@ def open_assembly(
 
     Args:
         system_instruction: What the user gave with --system_instruction.
-        system_prompt: What templates that write their own system part put there.
+        system_prompt: What templates that write their own system part put there; None: their own.
         chat: The model's chat template, when it is to be used.
         multiturn: Whether examples become turns of the conversation.
     """
@@ -103,7 +101,7 @@ def open_assembly(
             "--fewshot_as_multiturn makes turns of a conversation",
             "add --apply_chat_template",
         )
-    fields = {"labels": list(task.labels), "system_prompt": system_prompt}
+    fields = own_fields(task, template, system_prompt)
     try:
         writes_system_part = "system_prompt" in names_used(template.description)
         description = render(template.description, fields)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Literal
 
 from tenbin.errors import ConfigError
-from tenbin.prompts.assembly import DEFAULT_SYSTEM_PROMPT, Assembly, Chat, open_assembly
+from tenbin.prompts.assembly import Assembly, Chat, open_assembly
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.fewshot import Draw, open_draw
 from tenbin.prompts.render import Worded, whole_text, word
@@ -44,7 +44,8 @@ class PromptSettings:
     chat_template_args: Mapping[str, Any] = field(default_factory=dict)
     fewshot_as_multiturn: bool = False
     system_instruction: str | None = None
-    system_prompt: str = DEFAULT_SYSTEM_PROMPT
+    system_prompt: str | None = None
+    """Fills templates that write their own system part; None: each template's own text."""
     fit_examples: bool = True
     cap_by_references: bool = False
 
@@ -55,7 +56,7 @@ class _Wordings:
 
     task: Task
     template: str
-    system_prompt: str
+    system_prompt: str | None
     _made: OrderedDict[str, Worded] = field(default_factory=OrderedDict)
 
     def question(self, document: Document) -> Worded:

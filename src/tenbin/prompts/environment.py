@@ -98,7 +98,9 @@ def render(source: str, fields: Mapping[str, Any]) -> str:
     except UndefinedError as error:
         raise TaskError(
             f"the template names a field that is not there: {error.message}",
-            f"fields: {', '.join(map(str, fields))}",
+            "give it with --system_instruction, or as `system_prompt:` beside the template's text"
+            if "'system_prompt'" in str(error.message)
+            else f"fields: {', '.join(map(str, fields))}",
         ) from error
     except TooMuchWork as error:
         raise TaskError(

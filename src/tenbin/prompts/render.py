@@ -18,7 +18,7 @@ from tenbin.records import MOST_CHOICES, Document, Task, Template
 
 _OWN_NAMES: Mapping[str, str] = {
     "labels": "the task's `labels:`",
-    "system_prompt": "the text of --system_instruction or --system_prompt",
+    "system_prompt": "the text of --system_instruction, or of the template's `system_prompt:`",
 }
 """What templates can name besides a row's fields."""
 
@@ -37,19 +37,35 @@ class Worded:
     """Options that the question offers, where that is known."""
 
 
-def word(task: Task, template: Template, document: Document, system_prompt: str) -> Worded:
+def word(task: Task, template: Template, document: Document, system_prompt: str | None) -> Worded:
     """Put a document into a template's words.
+
+    Args:
+        system_prompt: The user's text for `{{ system_prompt }}`; None: the template's own.
 
     Raises:
         TaskError: When the template does not fit the document's fields.
         DataError: When the gold answer is not among the choices.
     """
-    fields = {**document.fields, "labels": list(task.labels), "system_prompt": system_prompt}
+    fields = {**document.fields, **own_fields(task, template, system_prompt)}
     try:
         _refuse_shadowed(task, template, document)
         return _word(task, template, document, fields)
     except TaskError as error:
         raise _located(task, template, document, error) from error
+
+
+def own_fields(task: Task, template: Template, system_prompt: str | None) -> dict[str, Any]:
+    """What the template can name besides a row's fields.
+
+    `system_prompt` is left out where neither the user nor the template has one, so that a template
+    that names it is refused.
+    """
+    fields: dict[str, Any] = {"labels": list(task.labels)}
+    text = template.system_prompt if system_prompt is None else system_prompt
+    if text is not None:
+        fields["system_prompt"] = text
+    return fields
 
 
 def whole_text(task: Task, template: Template, document: Document) -> str:

@@ -79,6 +79,8 @@ class Template:
     """What an example shows as its answer, where that is not the gold choice or reference."""
     meant_for: str = ""
     """Which models it was written for, in a few words."""
+    system_prompt: str | None = None
+    """What `{{ system_prompt }}` stands for unless the user gives another text."""
 
 
 @dataclass(frozen=True, slots=True)

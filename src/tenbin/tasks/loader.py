@@ -277,6 +277,7 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         stop=tuple(until or ()) if kind == "generate" else (),
         example_target=_first(wording, "example_target"),
         meant_for=_first([b for b in wording if isinstance(b, TemplateBlock)], "meant_for") or "",
+        system_prompt=_first(wording, "system_prompt"),
         **delimiters,
     )
 

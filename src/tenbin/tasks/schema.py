@@ -40,6 +40,8 @@ class WordingBlock(Block):
     """What a template says; unset parts come from the task, then from lm-eval's defaults."""
 
     description: str | None = None
+    system_prompt: str | None = None
+    """What `{{ system_prompt }}` stands for unless the user gives another text."""
     doc_to_text: str | None = None
     doc_to_choice: str | Annotated[list[str], Field(max_length=MOST_CHOICES)] | None = None
     doc_to_target: str | int | None = None

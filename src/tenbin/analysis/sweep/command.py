@@ -17,7 +17,6 @@ _DEFAULTS: dict[str, Any] = {
     "batch_size": "auto",
     "encoding": "joint",
     "fewshot": "random",
-    "jglue_version": "1.1",
 }
 
 

@@ -131,7 +131,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "use the few rows shipped with tenbin: for trying things out, not for scores",
     )
     group.add_argument(
-        "--jglue_version", metavar="V", help="1.1 (default) or 1.3 (29 JNLI labels differ)"
+        "--data_versions",
+        action="append",
+        metavar="SUITE=V[,…]",
+        help="version of a suite of data sets, such as jglue=1.3 (default: 1.1; 29 JNLI labels "
+        "differ); --jglue_version 1.3 is short for it",
     )
     add_switch(group, "--offline", "never download, use the cache")
     add_switch(

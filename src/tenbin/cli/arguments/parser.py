@@ -12,7 +12,10 @@ from tenbin.cli.arguments.keeping import add_journal
 from tenbin.cli.arguments.preparing import add_doctor, add_preview, add_tasks, add_validate
 from tenbin.cli.arguments.reporting import add_report, add_serve
 from tenbin.cli.arguments.running import add_run, add_sweep
+from tenbin.config.building import version_shorthand
 from tenbin.version import __version__
+
+_READS_DATA = frozenset({"run", "sweep", "preview", "validate", "doctor"})
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -50,7 +53,21 @@ def normalise_flags(argv: Sequence[str]) -> list[str]:
             name, equals, value = argument.partition("=")
             argument = "--" + name[2:].replace("-", "_") + equals + value
         normalised.append(argument)
-    return normalised
+    return _without_shorthands(normalised)
+
+
+def _without_shorthands(argv: Sequence[str]) -> list[str]:
+    """`--jglue_version 1.3` as `--data_versions jglue=1.3`, where the command reads data."""
+    if not argv or argv[0] not in _READS_DATA:
+        return list(argv)
+    written: list[str] = []
+    rest = iter(argv)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        suite = version_shorthand(name[2:]) if argument.startswith("--") else None
+        value = value if equals or not suite else next(rest, "")
+        written += ["--data_versions", f"{suite}={value}"] if suite else [argument]
+    return written
 
 
 def explain_unknown(unknown: Sequence[str], command: str | None) -> str:

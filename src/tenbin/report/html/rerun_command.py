@@ -14,7 +14,6 @@ _USUAL: Mapping[str, Any] = {
     "batch_size": "auto",
     "encoding": "joint",
     "fewshot": "random",
-    "jglue_version": "1.1",
 }
 
 
