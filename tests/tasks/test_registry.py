@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -217,3 +219,84 @@ def test_odd_versions_have_an_order_too(tmp_path: Path, odd: str) -> None:
         encoding="utf-8",
     )
     assert load_registry([path]).newest("quiz").version in ("1.0", odd)
+
+
+TASK = """
+task: {name}
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: rows.jsonl}}}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{{{{ q }}}}"
+doc_to_choice: ["a", "b"]
+doc_to_target: 0
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Makes a package with task files and its metadata, as pip would leave them."""
+
+    def made(package: str, value: str | None = None, **files: str) -> Path:
+        folder = tmp_path / package
+        folder.mkdir()
+        (folder / "__init__.py").write_text("raise RuntimeError('imported')", encoding="utf-8")
+        for name, text in files.items():
+            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+        info = tmp_path / f"{package}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {package}\nVersion: 1.0\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text(
+            f"[tenbin.tasks]\n{package} = {value or package}\n", encoding="utf-8"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        return folder
+
+    return made
+
+
+def test_tasks_of_an_installed_package(install: Callable[..., Path]) -> None:
+    folder = install("their_tasks", weather=TASK.format(name="weather"), _shared="no: task")
+    registry = load_registry()
+    assert "weather" not in registry.tasks, "packages are looked for when they are needed"
+    assert ids(registry, "jnli-1.1-0.3") == ["jnli-1.1-0.3"] and "weather" not in registry.tasks
+    assert ids(registry, "weather") == ["weather-1.0-default"]
+    assert registry.tasks["weather"]["1.0"].dataset.folder == str(folder)
+    assert ids(load_registry(), "weath*") == ["weather-1.0-default"]
+    assert "weather" in {task.name for task in load_registry().all()}
+    assert "their_tasks" not in sys.modules, "its code is not run"
+    with pytest.raises(TaskError, match=r"unknown task 'wether'\n.*did you mean weather"):
+        ids(load_registry(), "wether")
+
+
+@pytest.mark.parametrize("name", ["jnli", "mlogiqa_mcq"])
+def test_an_installed_task_needs_a_name_of_its_own(name: str, install: Callable[..., Path]) -> None:
+    install("their_tasks", one=TASK.format(name=name))
+    with pytest.raises(TaskError, match=f"one.yaml: the name '{name}' is taken .* their_tasks"):
+        load_registry().all()
+    assert ids(load_registry(), "jnli-1.1-0.3") == ["jnli-1.1-0.3"]
+
+
+def test_two_packages_with_the_same_task(install: Callable[..., Path]) -> None:
+    install("first_tasks", weather=TASK.format(name="weather"))
+    install("second_tasks", weather=TASK.format(name="weather"))
+    with pytest.raises(TaskError, match=r"'weather' is taken .* second_tasks cannot use it"):
+        ids(load_registry(), "weather")
+
+
+def test_a_package_whose_tasks_cannot_be_found(install: Callable[..., Path]) -> None:
+    install("their_tasks", "their_tasks.missing")
+    with pytest.raises(TaskError, match=r"names 'their_tasks.missing'.*RuntimeError: imported"):
+        load_registry().all()
+
+
+def test_a_package_without_its_module_or_its_files(install: Callable[..., Path]) -> None:
+    install("their_tasks", "no_such_module")
+    with pytest.raises(TaskError, match="there is no such module\n  → install their_tasks again"):
+        load_registry().all()
+
+
+def test_a_package_without_task_files(install: Callable[..., Path]) -> None:
+    install("their_tasks")
+    with pytest.raises(TaskError, match="the installed package their_tasks has no task files"):
+        load_registry().all()

@@ -2,6 +2,10 @@
 
 A name is an id (`jnli-1.3-0.2`), a pattern (`jcommonsenseqa-1.1-*`), a group (`mlogiqa_mcq`), a
 bare task (`jnli`, newest version, template from `--template`), or the path of a task file.
+
+Tasks come from the catalogue, from `--include_path`, and from installed packages. The packages are
+only looked for when a name is not among the others or a pattern is given, which keeps start-up
+quick; so that the order does not matter, a package's tasks need names and groups of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from pathlib import Path
 from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import Reach
 from tenbin.records import Task
+from tenbin.tasks.installed import TaskPackage, installed_packages
 from tenbin.tasks.loader import LoadedTask, load_file
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "tasks"
@@ -45,6 +50,7 @@ class Registry:
     profile: str | None = None
     reach: Reach = field(default_factory=Reach)
     """Where the files that task files include may lie, besides their own folders."""
+    _has_installed: bool = False
 
     def add(self, loaded: LoadedTask) -> None:
         """Take in a task; a second one under the same name and version is refused."""
@@ -64,8 +70,45 @@ class Registry:
         versions = self.tasks[name]
         return versions[max(versions, key=_version_key)]
 
+    def add_installed(self) -> bool:
+        """Take in the tasks of installed packages, once; return whether there are any.
+
+        Raises:
+            TaskError: A package's task is malformed, or is called like another task or group.
+        """
+        if self._has_installed:
+            return False
+        self._has_installed = True
+        before = len(self.tasks)
+        for package in installed_packages():
+            self._add_package(package)
+        return len(self.tasks) > before
+
+    def _add_package(self, package: TaskPackage) -> None:
+        taken = {*self.tasks, *self.groups()}
+        paths = _task_files(package.folder)
+        if not paths:
+            raise TaskError(
+                f"the installed package {package.name} has no task files in {package.folder}",
+                f"install {package.name} again, or uninstall it",
+            )
+        for path in paths:
+            for loaded in load_file(path, self.profile, Reach((package.folder,))):
+                clash = {loaded.task.name, loaded.task.group} & taken
+                if clash:
+                    raise TaskError(
+                        f"{path}: the name {min(filter(None, clash))!r} is taken by another task "
+                        f"or group, so that the installed package {package.name} cannot use it",
+                        f"uninstall {package.name}, or rename your own task where it clashes",
+                    )
+                self.add(loaded)
+
     def all(self) -> list[Task]:
-        """Every version of every task."""
+        """Every version of every task, those of installed packages included."""
+        self.add_installed()
+        return self._all()
+
+    def _all(self) -> list[Task]:
         return [task for versions in self.tasks.values() for task in versions.values()]
 
     def groups(self) -> dict[str, list[str]]:
@@ -85,7 +128,16 @@ class Registry:
         if entry.endswith((".yaml", ".yml")):
             return self._from_file(entry, template)
         if any(mark in entry for mark in "*?["):
+            self.add_installed()
             return self._matching(entry, template)
+        try:
+            return self._named(entry, template)
+        except TaskError:
+            if not self.add_installed():
+                raise
+        return self._named(entry, template)
+
+    def _named(self, entry: str, template: str | None) -> list[Selected]:
         name, version, wording = self._parse(entry)
         if name is None:
             raise TaskError(f"unknown task {entry!r}", self._closest(entry))
@@ -108,7 +160,7 @@ class Registry:
             return [self._choose(pattern, name, None, template) for name in names]
         chosen = [
             Selected(pattern, task, wording, named=True)
-            for task in self.all()
+            for task in self._all()
             for wording in task.templates
             if self._matches(task, wording, pattern)
         ]
@@ -157,7 +209,7 @@ class Registry:
         return Selected(entry, task, wording)
 
     def _closest(self, entry: str) -> str:
-        ids = [f"{t.name}-{t.version}-{w}" for t in self.all() for w in t.templates]
+        ids = [f"{t.name}-{t.version}-{w}" for t in self._all() for w in t.templates]
         known = [*self.tasks, *self.groups(), *ids]
         close = get_close_matches(entry.lower(), known, n=5, cutoff=0.5)
         listing = "`tenbin tasks` lists everything"
