@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.backends.text.thinking import cut_at_stops, split_thought
-from tenbin.metrics.checking import metric_names
 from tenbin.metrics.extraction.phrases import LANGUAGES, load_literals
 from tenbin.metrics.judge import judge
+from tenbin.metrics.registry import metric_names
 from tenbin.records import (
     Cell,
     Dataset,

@@ -10,21 +10,23 @@ from typing import Any
 import pytest
 
 from tenbin.backends.text.thinking import cut_at_stops, split_thought
+from tenbin.metrics.choice import find_label, named_choice
 from tenbin.metrics.japanese import (
+    _parse,
+    _parse_in_pieces,
     count_words,
+    cut_into_words,
     japanese_exact_match,
     japanese_f1,
     normalise,
     tokenise,
 )
 from tenbin.metrics.judge import judge
-from tenbin.metrics.picking import read_label, read_named
 from tenbin.metrics.registry import METRICS
 from tenbin.metrics.steps import FILTERS
-from tenbin.metrics.words import _parse, _parse_in_pieces, cut_into_words
 from tenbin.records import FilterUse, MetricUse, Picked, Text, Thinking
 
-from .samples import make_choice_prompt, make_prompt, make_task
+from .samples import make_prompt, make_task
 from .watchdog import watchdog
 
 BROKEN = [
@@ -90,11 +92,10 @@ def test_a_null_character_does_not_end_an_answer() -> None:
 
 
 def test_named_choices_are_read_out_of_any_text() -> None:
-    prompt = make_choice_prompt("a", "b")
     for text in (*BROKEN, "1" * 200_000, "\u0301\u0316" * 50_000):
         with watchdog():
-            read_label(text, ["1", "2", "\ud800"])
-            read_named(prompt, Picked(None, "generated", text, labels=("A", "B")))
+            find_label(text, ["1", "2", "\ud800"])
+            named_choice(Picked(None, "generated", text, labels=("A", "B")), "en")
 
 
 UNITS = [

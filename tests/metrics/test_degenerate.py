@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from tenbin.metrics.composition import normalise_unicode
 from tenbin.metrics.extraction import read_flexible, read_strict
 from tenbin.metrics.extraction.alternation import WITHIN_CLAUSE, _symbols, alternation
-from tenbin.metrics.extraction.clean import fold, simplify, strip_thinking
+from tenbin.metrics.extraction.clean import fold, normalise_unicode, simplify, strip_thinking
 from tenbin.metrics.extraction.flexible import read_part, shorten_repetition
 from tenbin.metrics.extraction.phrases import KEYS, LANGUAGES, load_literals
 from tenbin.metrics.extraction.sections import parts_to_read

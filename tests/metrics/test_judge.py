@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from tenbin.errors import TaskError
-from tenbin.metrics.checking import metric_names
 from tenbin.metrics.judge import judge
-from tenbin.metrics.registry import METRICS, find_metric
+from tenbin.metrics.registry import METRICS, find_metric, metric_names
 from tenbin.records import Failure, FilterUse, MetricUse, Text
 
 from .samples import make_choice_prompt, make_prompt, make_scores, make_task

@@ -8,11 +8,12 @@ import pytest
 
 from tenbin.errors import TaskError
 from tenbin.metrics import filters
+from tenbin.metrics.registry import find_metric
 from tenbin.metrics.text import exact_match, format_failure
 
 
 @pytest.mark.parametrize(
-    ("prediction", "references", "options", "expected"),
+    ("answer", "references", "options", "expected"),
     [
         ("B", ["B"], {}, 1.0),
         ("B", ["A", "B"], {}, 1.0),
@@ -23,19 +24,19 @@ from tenbin.metrics.text import exact_match, format_failure
         ("$1,000", ["1000"], {"regexes_to_ignore": [",", r"\$"]}, 1.0),
         # Patterns are taken out before the case is lowered, as lm-eval does.
         ("The X", ["x"], {"regexes_to_ignore": ["The "], "ignore_case": True}, 1.0),
-        (None, ["B"], {}, 0.0),
         ("B", [], {}, 0.0),
     ],
 )
 def test_exact_match(
-    prediction: str | None, references: list[str], options: dict[str, Any], expected: float
+    answer: str, references: list[str], options: dict[str, Any], expected: float
 ) -> None:
-    assert exact_match(prediction, references, **options) == expected
+    assert exact_match(answer, references, **options) == expected
 
 
 def test_format_failure() -> None:
-    assert format_failure(None) == 1.0
-    assert format_failure("") == 0.0
+    assert format_failure("", ["B"]) == 0.0
+    assert find_metric("format_failure").unread == 1.0
+    assert find_metric("exact_match").unread == 0.0
 
 
 @pytest.mark.parametrize(

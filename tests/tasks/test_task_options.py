@@ -157,24 +157,24 @@ def test_an_answer_that_cannot_be_judged_fails_alone(
 
 def test_a_pattern_that_is_always_slow_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten answers are tried; longer ones after them fail at once, shorter ones are tried still."""
-    from tenbin.metrics import matching
+    from tenbin.metrics import patterns
 
     monkeypatch.setattr("tenbin.sandbox.patterns.SECONDS", 0.02)
-    monkeypatch.setattr(matching, "_timeouts", type(matching._timeouts)())
-    monkeypatch.setattr(matching, "_shortest", {})
+    monkeypatch.setattr(patterns, "_timeouts", type(patterns._timeouts)())
+    monkeypatch.setattr(patterns, "_shortest", {})
     tried = []
-    original = matching.Pattern.findall
+    original = patterns.Pattern.findall
 
     def counted(self: Any, text: str) -> Any:
         tried.append(text)
         return original(self, text)
 
-    monkeypatch.setattr(matching.Pattern, "findall", counted)
+    monkeypatch.setattr(patterns.Pattern, "findall", counted)
     for _ in range(25):
-        with pytest.raises(matching.UnjudgedError):
-            matching.find_all("(b+)+$", "b" * 4_000 + "!")
+        with pytest.raises(patterns.UnjudgedError):
+            patterns.find_all("(b+)+$", "b" * 4_000 + "!")
     assert len(tried) == 10
-    assert matching.find_all("(b+)+$", "b") == ["b"]
+    assert patterns.find_all("(b+)+$", "b") == ["b"]
 
 
 def test_a_run_ends_well_whatever_the_answers_hold(capfdbinary: Any) -> None:

@@ -13,7 +13,7 @@ from tenbin.backends.base import BackendSettings, Tokenizer
 from tenbin.cli.run import config_from
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
-from tenbin.metrics.rolling import count_bytes, count_characters, count_words
+from tenbin.metrics.perplexity import count_bytes, count_characters, count_words
 from tenbin.pipeline.prepare import (
     choose_cells,
     data_choice,

@@ -1,69 +1,77 @@
-"""Choose among scored continuations.
+"""Metrics of choice tasks: which of the scored continuations is the model's answer.
 
-Knows a prompt's choices and their log-likelihoods; does not know the gold answer, nor how choices
-are counted over documents.
+Also which choice a model named that shows no log-likelihoods, by its first token or in a text.
 """
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Iterable, Sequence
 
-from tenbin.errors import TaskError
-from tenbin.records import Prompt, Scores
+from tenbin.metrics.base import Choices, metric
+from tenbin.metrics.extraction import MOST_CHOICES, read_flexible
+from tenbin.metrics.extraction.clean import normalise_unicode
+from tenbin.records import Picked
 
 
-def acc(prompt: Prompt, scores: Scores) -> int:
+@metric("acc", "choice")
+def acc(choices: Choices) -> int:
     """The choice with the highest summed log-likelihood; the first one on a tie."""
-    return _argmax(_checked(prompt, scores))
+    return _argmax(choices.logprobs)
 
 
-def acc_norm(prompt: Prompt, scores: Scores) -> int:
+@metric("acc_norm", "choice", needs_likelihoods=True)
+def acc_norm(choices: Choices) -> int:
     """The choice with the highest log-likelihood per character of its text."""
-    lengths = (len(choice) for choice in _choices(prompt))
-    return _argmax(_divide(_checked(prompt, scores), lengths))
+    return _argmax(_divide(choices.logprobs, map(len, choices.texts)))
 
 
-def acc_norm_bytes(prompt: Prompt, scores: Scores) -> int:
+@metric("acc_norm_bytes", "choice", needs_likelihoods=True)
+def acc_norm_bytes(choices: Choices) -> int:
     """The choice with the highest log-likelihood per UTF-8 byte of its text."""
-    lengths = (len(choice.encode("utf-8")) for choice in _choices(prompt))
-    return _argmax(_divide(_checked(prompt, scores), lengths))
+    return _argmax(_divide(choices.logprobs, (len(text.encode()) for text in choices.texts)))
 
 
-def acc_norm_tokens(prompt: Prompt, scores: Scores) -> int:
+@metric("acc_norm_tokens", "choice", needs_likelihoods=True)
+def acc_norm_tokens(choices: Choices) -> int:
     """The choice with the highest log-likelihood per token, as the backend counted tokens."""
-    return _argmax(_divide(_checked(prompt, scores), scores.token_counts))
+    return _argmax(_divide(choices.logprobs, choices.token_counts))
 
 
-def acc_pmi(prompt: Prompt, scores: Scores, unconditional: Scores) -> int:
-    """The choice that the prompt makes more likely by the largest factor.
-
-    Args:
-        prompt: The document as it was put.
-        scores: The choices after the prompt.
-        unconditional: The same choices without it, in the same order.
-    """
-    conditional = _checked(prompt, scores)
-    prior = _checked(prompt, unconditional)
-    return _argmax([given - alone for given, alone in zip(conditional, prior, strict=True)])
+@metric("acc_pmi", "choice", needs_likelihoods=True, needs_unconditional=True)
+def acc_pmi(choices: Choices) -> int:
+    """The choice whose probability the prompt raises by the largest factor."""
+    prior = choices.unconditional or ()
+    return _argmax([given - alone for given, alone in zip(choices.logprobs, prior, strict=True)])
 
 
-def _choices(prompt: Prompt) -> tuple[str, ...]:
-    if not prompt.choices:
-        raise TaskError(
-            f"{prompt.cell.id}: document {prompt.document} has no choices to choose from",
-            "give the template `doc_to_choice`, or use a metric for generated text",
-        )
-    return prompt.choices
+@metric("balanced_acc", "choice", aggregation="balanced_acc")
+def balanced_acc(choices: Choices) -> int:
+    """The choice of `acc`; aggregated to the mean recall over the gold classes."""
+    return acc(choices)
 
 
-def _checked(prompt: Prompt, scores: Scores) -> tuple[float, ...]:
-    choices = _choices(prompt)
-    if len(scores.logprobs) != len(choices):
-        raise TaskError(
-            f"{prompt.cell.id}: document {prompt.document} has {len(choices)} choices"
-            f" but {len(scores.logprobs)} scores"
-        )
-    return scores.logprobs
+@metric("mcc", "choice", aggregation="mcc")
+def mcc(choices: Choices) -> int:
+    """The choice of `acc`; aggregated to Matthews correlation of gold and predicted classes."""
+    return acc(choices)
+
+
+@metric("macro_f1", "choice", aggregation="macro_f1")
+def macro_f1(choices: Choices) -> int:
+    """The choice of `acc`; aggregated to the mean F1 over classes."""
+    return acc(choices)
+
+
+def _is_missing(predicted: int | None, gold: int) -> float:
+    return float(predicted is None)
+
+
+@metric("no_choice", "choice", higher_is_better=False, value=_is_missing)
+def no_choice(choices: Choices) -> int:
+    """The choice of `acc`; its value is 1 where a model named no choice, which scores never do."""
+    return acc(choices)
 
 
 def _divide(logprobs: Sequence[float], lengths: Iterable[int]) -> list[float]:
@@ -73,3 +81,38 @@ def _divide(logprobs: Sequence[float], lengths: Iterable[int]) -> list[float]:
 
 def _argmax(values: Sequence[float]) -> int:
     return max(range(len(values)), key=values.__getitem__)
+
+
+def named_choice(picked: Picked, language: str) -> int | None:
+    """The index of the choice that a model named; None where it named none.
+
+    A first token needs no reading. A text is read as the answers of generation tasks are, where
+    choices have letters; other labels count where one of them opens the text or stands alone in it.
+
+    Args:
+        picked: The response of a model that shows no log-likelihoods of texts.
+        language: The prompt's language.
+    """
+    if picked.way == "letter_logprobs":
+        return picked.choice
+    labels, letters = picked.labels, string.ascii_uppercase
+    if len(labels) <= MOST_CHOICES and "".join(labels) == letters[: len(labels)]:
+        found = read_flexible(picked.text, language, len(labels))
+        return None if found is None else letters.index(found)
+    return find_label(picked.text, labels)
+
+
+def find_label(text: str, labels: Sequence[str]) -> int | None:
+    """The label that opens a text, or the only one that stands in it; None where neither is."""
+    plain = normalise_unicode("NFKC", text).strip()
+    names = [normalise_unicode("NFKC", label) for label in labels]
+    opening = [at for at, name in enumerate(names) if re.match(rf"{_alone(name)}(?!\w)", plain)]
+    if len(opening) == 1:
+        return opening[0]
+    standing = [at for at, name in enumerate(names) if re.search(_alone(name), plain)]
+    return standing[0] if len(standing) == 1 else None
+
+
+def _alone(name: str) -> str:
+    """A label without Latin letters or digits at its ends: 「答えは2です」 holds one, `12` none."""
+    return rf"(?<![0-9A-Za-z.]){re.escape(name)}(?![0-9A-Za-z]|\.[0-9])"

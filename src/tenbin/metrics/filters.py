@@ -1,7 +1,6 @@
-"""The chains of steps by which a task reads an answer out of generated text.
+"""Filters: chains of steps by which a task reads an answer out of generated text.
 
-Knows steps, their options and texts; does not know tasks, metrics or gold answers. Once a step can
-read nothing, later ones rest.
+Once a step can read nothing, the later ones are skipped.
 """
 
 from __future__ import annotations
@@ -13,19 +12,9 @@ from typing import Any
 
 from tenbin.errors import TaskError, guess_at
 from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
-from tenbin.metrics.matching import UnjudgedError
 from tenbin.metrics.options import check_options
-from tenbin.metrics.patience import Patience, may_be_slow
-from tenbin.metrics.steps import (
-    ENDS,
-    FILTERS,
-    LETTERS_KNOWN,
-    SAY_COUNT,
-    SELECTORS,
-    STEPS,
-    Answers,
-    Setting,
-)
+from tenbin.metrics.patterns import TimeBudget, UnjudgedError, may_be_slow
+from tenbin.metrics.steps import ENDS, FILTERS, SAY_COUNT, Answers, Setting
 from tenbin.sandbox.patterns import compile_pattern
 
 Steps = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -36,7 +25,7 @@ def check(steps: Steps, repeats: int = 1) -> None:
 
     Args:
         steps: (function, options) pairs, as in `FilterUse.steps`.
-        repeats: Answers drawn to each document.
+        repeats: Answers sampled for each document.
 
     Raises:
         TaskError: A step or one of its options is unknown, a pattern does not compile, or more
@@ -46,9 +35,8 @@ def check(steps: Steps, repeats: int = 1) -> None:
         if name not in FILTERS:
             known = f"{guess_at(name, FILTERS)}known: {', '.join(FILTERS)}"
             raise TaskError(f"unknown filter {name!r}", known)
-        taken = STEPS[name][1] if name in STEPS else SELECTORS[name][1]
         what = f"filter {name!r}"
-        check_options(what, options, taken)
+        check_options(what, options, FILTERS[name].options)
         if "replacement" in options:
             pattern = compile_pattern(options.get("regex_pattern", ENDS), what)
             pattern.check_replacement(options["replacement"])
@@ -70,7 +58,9 @@ def check_choices(steps: Steps, choices: int | None) -> None:
         TaskError: A step needs the number and cannot use this one.
     """
     for name, _ in steps:
-        if name not in LETTERS_KNOWN:
+        # Unknown names are `check`'s to refuse, which a question may come before.
+        known = FILTERS[name].letters if name in FILTERS else None
+        if known is None:
             continue
         if choices is None:
             raise TaskError(
@@ -78,9 +68,9 @@ def check_choices(steps: Steps, choices: int | None) -> None:
                 " a question offers",
                 SAY_COUNT,
             )
-        if not 2 <= choices <= LETTERS_KNOWN[name]:
+        if not 2 <= choices <= known:
             raise TaskError(
-                f"filter {name!r} knows 2 to {LETTERS_KNOWN[name]} options, not {choices}",
+                f"filter {name!r} knows 2 to {known} options, not {choices}",
                 "read the letter with a `regex` filter",
             )
 
@@ -90,7 +80,7 @@ def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None
 
     Args:
         steps: (function, options) pairs, as in `FilterUse.steps`.
-        texts: What the model wrote: one text, or several that were drawn.
+        texts: What the model wrote: one text, or several that were sampled.
         language: The prompt's language.
         choices: How many options the question offers; steps that read their letters need it.
 
@@ -104,11 +94,11 @@ def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None
     setting = Setting(language, choices)
     answers: Answers = texts
     for name, options in steps:
-        if name in SELECTORS:
-            answers = SELECTORS[name][0](answers, **options)
+        step = FILTERS[name]
+        if step.selects:
+            answers = step.function(answers, **options)
         else:
-            step = STEPS[name][0]
-            answers = [None if a is None else step(a, setting, **options) for a in answers]
+            answers = [a if a is None else step.function(a, setting, **options) for a in answers]
     return answers
 
 
@@ -117,7 +107,7 @@ def explain(
     text: str,
     language: str,
     choices: int | None = None,
-    patience: Patience | None = None,
+    budget: TimeBudget | None = None,
 ) -> list[ReadingStep]:
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
@@ -130,14 +120,14 @@ def explain(
         text: What the model wrote.
         language: The prompt's language.
         choices: How many options the question offers.
-        patience: Shared by the texts of a report, so that a slow pattern is tried once.
+        budget: Shared by the texts of a report, so that a slow pattern is tried once.
     """
     try:
         check(steps, sys.maxsize)
         check_choices(steps, choices)
     except TaskError:
         return []
-    patience = patience or Patience()
+    budget = budget or TimeBudget()
     setting = Setting(language, choices)
     current: str | None = text
     told: list[ReadingStep] = []
@@ -146,25 +136,25 @@ def explain(
             break
         if name == "choice_letter_flexible":
             told += explain_flexible(current, language, setting.known_choices)
-        elif name in SELECTORS:
+        elif FILTERS[name].selects:
             # Of several answers one is told about, and among one there is no choice.
             told.append(ReadingStep(name, current))
         else:
-            told.append(_told(name, options, current, setting, patience))
+            told.append(_told(name, options, current, setting, budget))
         current = told[-1].text
     return told
 
 
 def _told(
-    name: str, options: Mapping[str, Any], text: str, setting: Setting, patience: Patience
+    name: str, options: Mapping[str, Any], text: str, setting: Setting, budget: TimeBudget
 ) -> ReadingStep:
     """What a step makes of a text; nothing where its pattern takes too long."""
     source = options.get("regex_pattern")
     watched = source is not None and may_be_slow(source, text)
-    if watched and patience.is_over(str(source)):
+    if watched and budget.is_spent(str(source)):
         return ReadingStep(name, None, too_slow=True)
     try:
-        with patience.watching(str(source)) if watched else nullcontext():
-            return ReadingStep(name, STEPS[name][0](text, setting, **options))
+        with budget.measure(str(source)) if watched else nullcontext():
+            return ReadingStep(name, FILTERS[name].function(text, setting, **options))
     except UnjudgedError as error:
         return ReadingStep(name, None, too_slow=error.failure.kind == "pattern_timeout")

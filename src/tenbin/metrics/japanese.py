@@ -1,7 +1,7 @@
-"""Exact match and F1 of extracted Japanese answers, in percent.
+"""Metrics of generated Japanese text: exact match and F1 over words, in percent.
 
-Knows how Japanese text is normalised and cut into words; does not know which task asks. The
-tokenizer and the normaliser are loaded on first use.
+Texts are normalised and cut into words with MeCab in a time that is linear in their length,
+whatever they hold. The tokenizer and the normaliser are loaded on first use.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
+from tenbin.metrics.base import metric
 from tenbin.metrics.repetition import as_series
-from tenbin.metrics.words import cut_into_words
 
 PUNCTUATION = frozenset(
     "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗"
@@ -27,6 +29,15 @@ _SYMBOLS = re.compile(
 _BROKEN = re.compile("[\0\ud800-\udfff]")
 _KEPT = 256
 _KEPT_PERIODS = 12
+
+# At every character MeCab looks for the end of the run of characters of its kind, so that ten
+# thousand digits, symbols or Thai letters in a row take seconds and a million take days. It does
+# not look for runs of hiragana and kanji, and shorter runs are cheap.
+_LONG_RUN = re.compile("[^\\s\u3041-\u3096\u4e00-\u9fff]{2000,}")
+_PIECE = 600
+"""Characters that are parsed at a time where a text has a long run."""
+_OVERLAP = 150
+"""Characters that two pieces share: within them their words agree, far from both ends."""
 
 
 def normalise(text: str) -> str:
@@ -46,22 +57,20 @@ def tokenise(text: str) -> list[str]:
     return [word for word in cut_into_words(normalise(text)) if word not in PUNCTUATION]
 
 
-def japanese_exact_match(prediction: str, references: Sequence[str]) -> float:
-    """100 when the normalised prediction equals any normalised reference, else 0."""
+@metric("japanese_exact_match", "generate", percent=True)
+def japanese_exact_match(answer: str, references: Sequence[str]) -> float:
+    """100 when the normalised answer equals any normalised reference, else 0."""
     accepted = {normalise(reference) for reference in references}
     lengths = {len(one) for one in accepted}
-    return (
-        100.0
-        if _may_have_length(prediction, lengths) and normalise(prediction) in accepted
-        else 0.0
-    )
+    return 100.0 if _may_have_length(answer, lengths) and normalise(answer) in accepted else 0.0
 
 
-def japanese_f1(prediction: str, references: Sequence[str]) -> float:
+@metric("japanese_f1", "generate", percent=True)
+def japanese_f1(answer: str, references: Sequence[str]) -> float:
     """The best bag-of-words F1 over the references, 0 to 100."""
-    answer = count_words(prediction)
+    words = count_words(answer)
     accepted = (Counter(tokenise(reference)) for reference in references)
-    return 100.0 * max((_f1(answer, one) for one in accepted), default=0.0)
+    return 100.0 * max((_f1(words, one) for one in accepted), default=0.0)
 
 
 def count_words(text: str) -> Counter[str]:
@@ -93,3 +102,49 @@ def _f1(prediction: Counter[str], reference: Counter[str]) -> float:
         return 0.0
     precision, recall = shared / prediction.total(), shared / reference.total()
     return 2 * precision * recall / (precision + recall)
+
+
+def cut_into_words(text: str) -> list[str]:
+    """The words of a normalised text, white space left out."""
+    return _parse(text) if _LONG_RUN.search(text) is None else _parse_in_pieces(text)
+
+
+def _parse(text: str) -> list[str]:
+    words: list[str] = _tagger().parse(text).split()
+    return words
+
+
+def _parse_in_pieces(text: str) -> list[str]:
+    """The words of a text, in pieces joined where both of two have a boundary."""
+    words: list[str] = []
+    spans, stop = _spans(text, 0, _PIECE), _PIECE
+    while stop < len(text):
+        # The last words of a piece are cut as if the text ended there, the first as if it began.
+        shared = [begin for begin, _ in spans if stop - 2 * _OVERLAP <= begin <= stop - _OVERLAP]
+        start = shared[0] if shared else stop - _OVERLAP
+        stop = start + _PIECE
+        following = _spans(text, start, stop)
+        boundaries = {begin for begin, _ in following}
+        seam = max((one for one in shared if one in boundaries), default=start)
+        words += [text[begin:end] for begin, end in spans if begin < seam]
+        spans = [span for span in following if span[0] >= seam]
+    return words + [text[begin:end] for begin, end in spans]
+
+
+def _spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Where words begin and end in a part of a text."""
+    spans = []
+    at = start
+    for word in _parse(text[start:stop]):
+        begin = text.index(word, at)
+        at = begin + len(word)
+        spans.append((begin, at))
+    return spans
+
+
+@lru_cache(maxsize=1)
+def _tagger() -> Any:
+    # Reading the dictionary takes a while: once per process is enough.
+    import fugashi  # type: ignore[import-untyped]
+
+    return fugashi.Tagger("-Owakati")

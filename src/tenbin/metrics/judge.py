@@ -1,24 +1,18 @@
-"""Turn a response to one document into outcomes, one for each reported metric.
-
-Knows tasks, prompts and responses; does not know how outcomes are summed up.
-"""
+"""Judge: the response to one document becomes outcomes, one for each reported metric."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import fsum
-from typing import Any
 
 from tenbin.errors import TaskError
-from tenbin.metrics import choice, filters, rolling
-from tenbin.metrics.checking import reported_names
-from tenbin.metrics.japanese import japanese_exact_match, japanese_f1
-from tenbin.metrics.matching import UnjudgedError
-from tenbin.metrics.picking import read_named
-from tenbin.metrics.registry import NO_CHOICE, find_metric
+from tenbin.metrics import filters
+from tenbin.metrics.base import Choices
+from tenbin.metrics.choice import named_choice
+from tenbin.metrics.patterns import UnjudgedError
+from tenbin.metrics.registry import find_metric, reported_names
 from tenbin.metrics.steps import Answers
-from tenbin.metrics.text import exact_match, format_failure
 from tenbin.records import (
     Failure,
     FilterUse,
@@ -33,19 +27,6 @@ from tenbin.records import (
     Text,
 )
 
-_CHOOSERS: Mapping[str, Callable[[Prompt, Scores], int]] = {
-    "acc": choice.acc,
-    "acc_norm": choice.acc_norm,
-    "acc_norm_bytes": choice.acc_norm_bytes,
-    "acc_norm_tokens": choice.acc_norm_tokens,
-    # Metrics of the confusion matrix rest on the plain choice.
-    "balanced_acc": choice.acc,
-    "mcc": choice.acc,
-    "macro_f1": choice.acc,
-    # Among weighed choices one is always the likeliest.
-    NO_CHOICE: choice.acc,
-}
-
 
 def judge(
     task: Task,
@@ -56,8 +37,8 @@ def judge(
 ) -> list[Outcome]:
     """Judge one document.
 
-    Of several drawn answers each is judged, and the document's value is their mean: what one answer
-    is expected to get. Answers to one document are no further documents, so an error that is
+    Of several sampled answers each is judged, and the document's value is their mean: what one
+    answer is expected to get. Answers to one document are no further documents, so an error that is
     computed over documents stays right.
 
     Args:
@@ -65,7 +46,7 @@ def judge(
         prompt: The document as it was put.
         response: What came back.
         unconditional: The choices scored without the prompt, where a metric needs them.
-        further: The second and later answers that were drawn.
+        further: The second and later answers that were sampled.
 
     Returns:
         One outcome for each of `metric_names`, in that order. A failed document has the value None
@@ -75,79 +56,93 @@ def judge(
     Raises:
         TaskError: The response is not of the kind that the task asks for.
     """
-    drawn = (response, *further)
-    if any(isinstance(one, Failure) for one in drawn):
+    sampled = (response, *further)
+    if any(isinstance(one, Failure) for one in sampled):
         return [
             _unscored(prompt, name) for use in task.metrics for name in reported_names(task, use)
         ]
     if task.kind == "choice" and isinstance(response, Picked):
-        named = read_named(prompt, response)
+        named = named_choice(response, prompt.language)
         return [_judge_named(use, prompt, named) for use in task.metrics]
     if task.kind == "choice" and isinstance(response, Scores):
-        return [_judge_choice(use, prompt, response, unconditional) for use in task.metrics]
-    texts = [one.text for one in drawn if isinstance(one, Text)]
-    if task.kind == "generate" and len(texts) == len(drawn):
+        choices = _choices(prompt, response)
+        return [_judge_choices(use, prompt, choices, unconditional) for use in task.metrics]
+    texts = [one.text for one in sampled if isinstance(one, Text)]
+    if task.kind == "generate" and len(texts) == len(sampled):
         return _judge_texts(task, prompt, texts)
     if task.kind == "roll" and isinstance(response, Rolled):
         return [_judge_rolled(use, prompt, response) for use in task.metrics]
     raise TaskError(f"{task.name}: a {task.kind} task cannot be judged by {response!r}")
 
 
-def _judge_choice(
-    use: MetricUse, prompt: Prompt, scores: Scores, unconditional: Response | None
+def _choices(prompt: Prompt, scores: Scores) -> Choices:
+    if not prompt.choices:
+        raise TaskError(
+            f"{prompt.cell.id}: document {prompt.document} has no choices to choose from",
+            "give the template `doc_to_choice`, or use a metric for generated text",
+        )
+    _check_count(prompt, prompt.choices, scores)
+    return Choices(prompt.choices, scores.logprobs, scores.token_counts, scores.greedy)
+
+
+def _check_count(prompt: Prompt, choices: Sequence[str], scores: Scores) -> None:
+    if len(scores.logprobs) != len(choices):
+        raise TaskError(
+            f"{prompt.cell.id}: document {prompt.document} has {len(choices)} choices"
+            f" but {len(scores.logprobs)} scores"
+        )
+
+
+def _judge_choices(
+    use: MetricUse, prompt: Prompt, choices: Choices, unconditional: Response | None
 ) -> Outcome:
-    if prompt.gold is None or prompt.choices is None:
-        raise TaskError(f"{prompt.cell.id}: document {prompt.document} has no gold choice")
-    if use.metric == "acc_pmi":
+    metric = find_metric(use.metric)
+    if metric.needs_unconditional:
         if isinstance(unconditional, Failure):
             return _unscored(prompt, use.name)
         if not isinstance(unconditional, Scores):
-            raise TaskError(f"{prompt.cell.id}: acc_pmi needs the choices' unconditional scores")
-        predicted = choice.acc_pmi(prompt, scores, unconditional)
-    else:
-        predicted = _CHOOSERS[find_metric(use.metric).name](prompt, scores)
+            raise TaskError(
+                f"{prompt.cell.id}: {use.metric} needs the choices' unconditional scores"
+            )
+        _check_count(prompt, choices.texts, unconditional)
+        choices = replace(choices, unconditional=unconditional.logprobs)
+    return _choice_outcome(use, prompt, metric.function(choices, **use.options))
+
+
+def _judge_named(use: MetricUse, prompt: Prompt, named: int | None) -> Outcome:
+    """The outcome where a model names a choice; None if it named none, which is wrong."""
+    if find_metric(use.metric).needs_likelihoods:
+        raise TaskError(
+            f"{prompt.cell.id}: {use.name} needs the log-likelihoods of the choices, and this model"
+            " names one of them"
+        )
+    return _choice_outcome(use, prompt, named)
+
+
+def _choice_outcome(use: MetricUse, prompt: Prompt, predicted: int | None) -> Outcome:
+    if prompt.gold is None or prompt.choices is None:
+        raise TaskError(f"{prompt.cell.id}: document {prompt.document} has no gold choice")
     return Outcome(
         cell=prompt.cell,
         document=prompt.document,
         metric=use.name,
-        value=0.0 if use.metric == NO_CHOICE else float(predicted == prompt.gold),
-        answer=prompt.choices[predicted],
+        value=find_metric(use.metric).value(predicted, prompt.gold),
+        answer=None if predicted is None else prompt.choices[predicted],
         predicted=predicted,
         gold=prompt.gold,
         group=prompt.group,
     )
 
 
-def _judge_named(use: MetricUse, prompt: Prompt, named: int | None) -> Outcome:
-    """A choice that was named. Where none was, the answer is wrong, and `no_choice` counts it."""
-    if find_metric(use.metric).needs_likelihoods:
-        raise TaskError(
-            f"{prompt.cell.id}: {use.name} needs the likelihoods of the choices, and this model"
-            " names one of them"
-        )
-    if prompt.gold is None or prompt.choices is None:
-        raise TaskError(f"{prompt.cell.id}: document {prompt.document} has no gold choice")
-    right = named == prompt.gold
-    return Outcome(
-        cell=prompt.cell,
-        document=prompt.document,
-        metric=use.name,
-        value=float(named is None if use.metric == NO_CHOICE else right),
-        answer=None if named is None else prompt.choices[named],
-        predicted=named,
-        gold=prompt.gold,
-        group=prompt.group,
-    )
-
-
 def _judge_rolled(use: MetricUse, prompt: Prompt, rolled: Rolled) -> Outcome:
+    length = find_metric(use.metric).function(prompt.text, **use.options)
     return Outcome(
         cell=prompt.cell,
         document=prompt.document,
         metric=use.name,
         value=rolled.logprob,
         group=prompt.group,
-        weight=float(rolling.UNITS[use.metric](prompt.text)),
+        weight=float(length),
     )
 
 
@@ -182,7 +177,13 @@ def _judge_reading(
 
 
 def _judge_answers(use: MetricUse, name: str, prompt: Prompt, answers: Answers) -> Outcome:
-    values = [_value(use.metric, use.options, answer, prompt.references) for answer in answers]
+    metric = find_metric(use.metric)
+    values = [
+        metric.unread
+        if answer is None
+        else metric.function(answer, prompt.references, **use.options)
+        for answer in answers
+    ]
     several = len(values) > 1
     return Outcome(
         cell=prompt.cell,
@@ -194,22 +195,6 @@ def _judge_answers(use: MetricUse, name: str, prompt: Prompt, answers: Answers) 
         values=tuple(values) if several else (),
         answers=tuple(answers) if several else (),
     )
-
-
-def _value(
-    metric: str, options: Mapping[str, Any], answer: str | None, references: tuple[str, ...]
-) -> float:
-    if metric == "format_failure":
-        return format_failure(answer)
-    if metric == "exact_match":
-        return exact_match(answer, references, **options)
-    if answer is None:
-        return 0.0
-    if metric == "japanese_exact_match":
-        return japanese_exact_match(answer, references)
-    if metric == "japanese_f1":
-        return japanese_f1(answer, references)
-    raise TaskError(f"metric {metric!r} cannot judge generated text")
 
 
 def _unscored(prompt: Prompt, name: str, failure: Failure | None = None) -> Outcome:

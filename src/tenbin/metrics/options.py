@@ -1,7 +1,4 @@
-"""What the options of filters and metrics may hold, checked before anything is asked.
-
-Knows types and regular expressions; does not know what an option is for.
-"""
+"""The types that options of filters and metrics can have, checked before a model loads."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tenbin.errors import TaskError, guess_at
+from tenbin.errors import PluginError, TaskError, guess_at
 from tenbin.sandbox.patterns import compile_pattern
 
 _MOST_PATTERNS = 100
@@ -45,15 +42,38 @@ def _are_texts(value: Any) -> bool:
     )
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 TEXT = Option("text", _is_text)
 TEXT_OR_NULL = Option("text or null", lambda value: value is None or isinstance(value, str))
 WHOLE_NUMBER = Option("a whole number", _is_whole)
+NUMBER = Option("a number", _is_number)
 COUNT = Option("a whole number above 0", lambda value: _is_whole(value) and value > 0, True)
 SWITCH = Option("true or false", lambda value: isinstance(value, bool))
 PATTERN = Option("a regular expression", _is_text, is_pattern=True)
 PATTERNS = Option(
     f"a list of at most {_MOST_PATTERNS} regular expressions", _are_texts, is_pattern=True
 )
+
+_BY_TYPE: Mapping[type, Option] = {bool: SWITCH, int: WHOLE_NUMBER, float: NUMBER, str: TEXT}
+
+
+def option_of(declared: Option | type) -> Option:
+    """The option that a declaration means: itself, or one of a plain type such as `bool`.
+
+    Raises:
+        PluginError: No option has this type.
+    """
+    if isinstance(declared, Option):
+        return declared
+    if declared not in _BY_TYPE:
+        raise PluginError(
+            f"an option cannot be of type {declared!r}",
+            "declare it as bool, int, float or str, or by an Option of tenbin.metrics.options",
+        )
+    return _BY_TYPE[declared]
 
 
 def check_options(what: str, given: Mapping[str, Any], taken: Mapping[str, Option]) -> None:

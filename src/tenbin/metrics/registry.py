@@ -1,108 +1,133 @@
-"""The metrics by name, and what is to know about each before a model loads.
+"""The metrics by name, and what a task says of its metrics and filters, checked before all else.
 
-Knows names, kinds and aggregations; computes nothing and imports nothing heavy.
+Metrics of other packages are entry points of the group `tenbin.metrics`: their names are known
+without an import, and the code of one is loaded when a task uses it.
 """
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from types import ModuleType
 
+from tenbin import plugins
 from tenbin.errors import TaskError
-from tenbin.records import Kind
-
-Aggregation = Literal[
-    "mean", "balanced_acc", "mcc", "macro_f1", "weighted_perplexity", "bits_per_byte"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """What a metric is, apart from its arithmetic."""
-
-    name: str
-    kind: Kind
-    """The kind of task it judges."""
-    aggregation: Aggregation
-    """How the values of documents become one number."""
-    higher_is_better: bool
-    needs_unconditional: bool
-    """Whether choices must also be scored without their prompt."""
-    description: str
-    percent: bool = False
-    """Whether values run from 0 to 100 instead of 0 to 1."""
-    needs_likelihoods: bool = False
-    """Whether it cannot judge a model that only names a choice."""
-
-    @property
-    def top(self) -> float | None:
-        """The highest value that a document can have; None where there is no such bound."""
-        if self.kind == "roll":
-            return None
-        return 100.0 if self.percent else 1.0
-
-
-def _choice(name: str, description: str, aggregation: Aggregation = "mean") -> Metric:
-    return Metric(name, "choice", aggregation, True, False, description)
-
-
-def _weighing(name: str, description: str, unconditional: bool = False) -> Metric:
-    return Metric(name, "choice", "mean", True, unconditional, description, needs_likelihoods=True)
-
-
-def _generate(
-    name: str, description: str, higher_is_better: bool = True, percent: bool = False
-) -> Metric:
-    return Metric(name, "generate", "mean", higher_is_better, False, description, percent)
-
-
-def _roll(name: str, description: str, aggregation: Aggregation = "weighted_perplexity") -> Metric:
-    return Metric(name, "roll", aggregation, False, False, description, needs_likelihoods=True)
-
+from tenbin.metrics import choice, filters, japanese, perplexity, text
+from tenbin.metrics.base import Metric, declared_metric
+from tenbin.metrics.options import check_options
+from tenbin.records import FilterUse, MetricUse, Task
 
 NO_CHOICE = "no_choice"
-
-_ALL = (
-    _choice("acc", "share of documents whose most likely choice is the right one"),
-    _weighing("acc_norm", "acc with log-likelihood per character of the choice"),
-    _weighing("acc_norm_bytes", "acc with log-likelihood per UTF-8 byte of the choice"),
-    _weighing("acc_norm_tokens", "acc with log-likelihood per token of the choice"),
-    _weighing("acc_pmi", "acc by how much the prompt raises a choice's likelihood", True),
-    _choice("balanced_acc", "mean recall over the gold classes", "balanced_acc"),
-    _choice("mcc", "Matthews correlation of gold and predicted classes", "mcc"),
-    _choice("macro_f1", "mean F1 over classes", "macro_f1"),
-    Metric(
-        NO_CHOICE,
-        "choice",
-        "mean",
-        False,
-        False,
-        "share of documents to which no choice was named; none where choices are weighed",
-    ),
-    _generate(
-        "japanese_exact_match", "percent equal to a reference after normalisation", True, True
-    ),
-    _generate("japanese_f1", "bag-of-words F1 with a reference, in percent", True, True),
-    _generate("exact_match", "share of answers equal to a reference"),
-    _generate("format_failure", "share of answers from which nothing could be read", False),
-    _roll("word_perplexity", "perplexity per word, as divided by white space"),
-    _roll("byte_perplexity", "perplexity per UTF-8 byte"),
-    _roll("bits_per_byte", "bits needed for one UTF-8 byte", "bits_per_byte"),
-    _roll("char_perplexity", "perplexity per character, for scripts without spaces too"),
-)
-
-METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+"""The metric that counts documents to which a model named no choice."""
 
 
+def _metrics_in(module: ModuleType) -> list[Metric]:
+    found = (declared_metric(value) for value in vars(module).values())
+    return [one for one in found if one and one.function.__module__ == module.__name__]
+
+
+METRICS: Mapping[str, Metric] = {
+    one.name: one for module in (choice, japanese, text, perplexity) for one in _metrics_in(module)
+}
+"""Tenbin's own."""
+
+
+@lru_cache
 def find_metric(name: str) -> Metric:
-    """Look a metric up.
+    """Look a metric up, among tenbin's own and those of installed packages.
 
     Raises:
         TaskError: There is none of that name; the hint gives the closest ones.
+        PluginError: The package that provides it is broken, or the name is one of tenbin's own.
     """
+    added = plugins.entry_points(plugins.METRICS)
     if name in METRICS:
+        if name in added:
+            added[name].refuse_clash("metric")
         return METRICS[name]
-    close = difflib.get_close_matches(name, METRICS, n=3)
+    if name in added:
+        return _load(added[name])
+    known = [*METRICS, *added]
+    close = difflib.get_close_matches(name, known, n=3)
     guess = f"did you mean {', '.join(close)}? " if close else ""
-    raise TaskError(f"unknown metric {name!r}", f"{guess}metrics: {', '.join(METRICS)}")
+    raise TaskError(f"unknown metric {name!r}", f"{guess}metrics: {', '.join(known)}")
+
+
+def _load(plugin: plugins.Plugin) -> Metric:
+    found = declared_metric(plugin.load())
+    if found is None:
+        raise plugin.error("it is not a function under tenbin.metrics.metric")
+    if found.name != plugin.name:
+        raise plugin.error(f"the metric calls itself {found.name!r}")
+    return replace(found, package=plugin.origin)
+
+
+def metric_names(task: Task) -> list[tuple[str, Metric]]:
+    """The names a task's scores are reported under, in order, each with its metric.
+
+    Raises:
+        TaskError: A metric, filter or option is unknown, of a wrong type, or does not suit the
+            task's kind; the message names the task's file.
+    """
+    try:
+        return _checked_names(task)
+    except TaskError as error:
+        file = f"{task.source}: " if task.source else ""
+        raise TaskError(f"{file}{error.message}", error.hint) from error
+
+
+def _checked_names(task: Task) -> list[tuple[str, Metric]]:
+    names = []
+    for use in task.metrics:
+        metric = find_metric(use.metric)
+        if metric.kind != task.kind:
+            raise TaskError(
+                f"{task.name}: metric {use.metric!r} judges {metric.kind} tasks,"
+                f" but this is a {task.kind} task"
+            )
+        check_options(f"{task.name}: metric {use.metric!r}", use.options, metric.options)
+        names += [(name, metric) for name in reported_names(task, use)]
+    for filter_use in task.filters:
+        try:
+            filters.check(filter_use.steps, task.repeats)
+        except TaskError as error:
+            where = f"{task.name}: {filter_use.name}"
+            raise TaskError(f"{where}: {error.message}", error.hint) from error
+        if not _choices_by_document(task):
+            _check_choices(filter_use, task.num_choices, task.name)
+    return names
+
+
+def reported_names(task: Task, use: MetricUse) -> list[str]:
+    """The names that one metric of a task is reported under: one for each filter."""
+    if task.kind != "generate" or not task.filters:
+        return [use.name]
+    return [f"{use.name},{filter_use.name}" for filter_use in task.filters]
+
+
+def check_question(task: Task, num_choices: int | None, where: str) -> None:
+    """Refuse a question whose answer the task's filters could not read.
+
+    Args:
+        task: What is asked.
+        num_choices: The options that the question offers.
+        where: The row, for messages.
+
+    Raises:
+        TaskError: It has too many options for a filter.
+    """
+    for filter_use in task.filters:
+        _check_choices(filter_use, num_choices, f"{task.name}, {where}")
+
+
+def _choices_by_document(task: Task) -> bool:
+    return bool(task.templates) and all(t.choices is not None for t in task.templates.values())
+
+
+def _check_choices(use: FilterUse, num_choices: int | None, where: str) -> None:
+    try:
+        filters.check_choices(use.steps, num_choices)
+    except TaskError as error:
+        raise TaskError(f"{where}: {use.name}: {error.message}", error.hint) from error

@@ -1,7 +1,4 @@
-"""Compare a generated answer with its references, language left aside.
-
-Knows strings and lm-eval's options for comparing them; does not know how the answer was read.
-"""
+"""Metrics of generated text in any language."""
 
 from __future__ import annotations
 
@@ -9,15 +6,27 @@ import re
 import string
 from collections.abc import Sequence
 
-from tenbin.metrics.matching import substitute
+from tenbin.metrics.base import metric
+from tenbin.metrics.options import PATTERNS, SWITCH
+from tenbin.metrics.patterns import substitute
 
 # Beyond ASCII a pattern is several times as quick as `str.translate`.
 _PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
 _DIGITS = re.compile(f"[{string.digits}]+")
 
 
+@metric(
+    "exact_match",
+    "generate",
+    options={
+        "ignore_case": SWITCH,
+        "ignore_punctuation": SWITCH,
+        "ignore_numbers": SWITCH,
+        "regexes_to_ignore": PATTERNS,
+    },
+)
 def exact_match(
-    prediction: str | None,
+    answer: str,
     references: Sequence[str],
     *,
     ignore_case: bool = False,
@@ -25,10 +34,10 @@ def exact_match(
     ignore_numbers: bool = False,
     regexes_to_ignore: Sequence[str] = (),
 ) -> float:
-    """1 when the prediction equals any reference, else 0; nothing read counts as wrong.
+    """1 when the answer equals any reference, else 0.
 
     Args:
-        prediction: The answer that was read, or None.
+        answer: What was read out of the generated text.
         references: Accepted answers.
         ignore_case: Compare in lower case.
         ignore_punctuation: Drop ASCII punctuation on both sides.
@@ -38,8 +47,6 @@ def exact_match(
     Raises:
         UnjudgedError: A pattern ran out of time on the answer or on a reference.
     """
-    if prediction is None:
-        return 0.0
 
     def reduce(text: str) -> str:
         for pattern in regexes_to_ignore:
@@ -48,10 +55,11 @@ def exact_match(
         text = _PUNCTUATION.sub("", text) if ignore_punctuation else text
         return _DIGITS.sub("", text) if ignore_numbers else text
 
-    answer = reduce(prediction)
-    return 1.0 if any(answer == reduce(reference) for reference in references) else 0.0
+    reduced = reduce(answer)
+    return 1.0 if any(reduced == reduce(reference) for reference in references) else 0.0
 
 
-def format_failure(prediction: str | None) -> float:
-    """1 when no answer could be read, else 0."""
-    return 1.0 if prediction is None else 0.0
+@metric("format_failure", "generate", higher_is_better=False, unread=1.0)
+def format_failure(answer: str, references: Sequence[str]) -> float:
+    """0: an answer could be read; where none could, the value is 1."""
+    return 0.0

@@ -17,7 +17,7 @@ from typing import Any
 from tenbin.backends.base import Backend
 from tenbin.config import RunConfig
 from tenbin.journal.answers import Answers
-from tenbin.metrics.checking import metric_names
+from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.ask import Listener
 from tenbin.pipeline.interrupt import finishing, note_saved, seconds_to_save
 from tenbin.pipeline.judge import JudgedDocuments, judge_all

@@ -18,8 +18,8 @@ from typing import Any
 
 from tenbin.errors import JournalError, StorageError
 from tenbin.journal.answers import Answers
-from tenbin.metrics.checking import metric_names
-from tenbin.metrics.registry import Metric
+from tenbin.metrics.base import Metric
+from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.judge import judge_planned
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import CellSetup

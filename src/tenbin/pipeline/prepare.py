@@ -23,8 +23,7 @@ from tenbin.data import (
 from tenbin.errors import ConfigError, DataError
 from tenbin.files.allowed_paths import Reach
 from tenbin.files.disk_list import DiskList
-from tenbin.metrics.checking import check_question, metric_names
-from tenbin.metrics.registry import find_metric
+from tenbin.metrics.registry import check_question, find_metric, metric_names
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.sweep_cells import all_templates, check_sweep, swept_cells, swept_templates
 from tenbin.prompts.assembly import Chat

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tenbin.config import SCALE, RunConfig
-from tenbin.metrics.checking import metric_names
+from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.choice_support import choices_by, naming_notices
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import CellSetup, Data, count_prompts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenbin.metrics.checking import metric_names
+from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.prepare import CellSetup
 from tenbin.records import DEFAULT_TEMPLATE, Cell, ScoreRow

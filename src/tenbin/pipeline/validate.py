@@ -12,8 +12,8 @@ from typing import Literal
 
 from tenbin.data import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TenbinError
-from tenbin.metrics.checking import check_question, metric_names
-from tenbin.metrics.rolling import count_characters, count_words
+from tenbin.metrics.perplexity import count_characters, count_words
+from tenbin.metrics.registry import check_question, metric_names
 from tenbin.prompts.assembly import open_assembly
 from tenbin.prompts.render import Worded, whole_text, word
 from tenbin.records import Document, Task, Template

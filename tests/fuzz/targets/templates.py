@@ -10,8 +10,8 @@ from typing import Any
 from tenbin.data import DataChoice
 from tenbin.errors import TenbinError
 from tenbin.metrics import filters
-from tenbin.metrics.checking import metric_names
-from tenbin.metrics.matching import UnjudgedError
+from tenbin.metrics.patterns import UnjudgedError
+from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.validate import validate_task
 from tenbin.prompts.environment import language_names_used, names_used, render
 from tenbin.tasks.loader import load_file

@@ -1,15 +1,16 @@
 """Bring an answer into a plain form before a choice is looked for.
 
-Knows how models decorate text: thinking blocks, emphasis, LaTeX, full-width and circled letters.
-Does not know what an answer looks like.
+Removes what models decorate text with: thinking blocks, emphasis, LaTeX, full-width and circled
+letters. Unicode normalisation takes a time that is linear in the length of any text.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-
-from tenbin.metrics.composition import normalise_unicode
+from functools import lru_cache
+from itertools import groupby
+from typing import Literal
 
 BOXED = "\ue000"
 """Stands where a LaTeX box opened: what follows is the answer, whatever the language."""
@@ -35,6 +36,13 @@ _LATEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|texttt)\
 _LATEX_BOX = re.compile(r"\\f?box(?:ed)?\s*\{([^{}]*)\}")
 _GLUED_EMPHASIS = re.compile(r"(?<=[A-Za-z0-9])(?:\*{1,3}|__)(?=[A-Za-z0-9])")
 _EMPHASIS = re.compile(r"\*+|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~|\$")
+_FIRST_MARK, _AFTER_PLANE = 0x300, 0x10000
+_FURTHER_MARKS = "\U000101fd-\U0001e94a"
+"""Beyond the basic plane: one range is quick to test for, single characters are not."""
+_MARKS_BY_DECOMPOSITION = "\u0f73\u0f75\u0f81"
+"""No marks by their class, but made of marks."""
+_MANY = 32
+
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}|>+|[-•‣–])[ \t]+", re.MULTILINE)
 
 
@@ -93,3 +101,32 @@ def simplify(text: str) -> str:
         plain = _GLUED_EMPHASIS.sub(" ", plain)
         plain = _EMPHASIS.sub("", plain)
     return _HEADING.sub("", plain).strip()
+
+
+def normalise_unicode(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """The text in a normal form, as `unicodedata.normalize` gives it.
+
+    The library puts the combining marks of one character in order by insertion, which takes a
+    minute for a hundred thousand of them: long rows of marks are put in order before.
+    """
+    if text.isascii():
+        return text
+    return unicodedata.normalize(form, _many_marks().sub(_put_in_order, text))
+
+
+@lru_cache
+def _many_marks() -> re.Pattern[str]:
+    characters = map(chr, range(_FIRST_MARK, _AFTER_PLANE))
+    marks = "".join(filter(unicodedata.combining, characters)) + _MARKS_BY_DECOMPOSITION
+    return re.compile(f"[{marks}{_FURTHER_MARKS}]{{{_MANY},}}")
+
+
+def _put_in_order(match: re.Match[str]) -> str:
+    decompositions = {one: unicodedata.normalize("NFD", one) for one in set(match[0])}
+    decomposed = "".join(decompositions[character] for character in match[0])
+    parts: list[str] = []
+    for marks, run in groupby(decomposed, key=lambda one: unicodedata.combining(one) > 0):
+        # Sorting keeps the order of marks of one class, as canonical ordering does.
+        characters = list(run)
+        parts += sorted(characters, key=unicodedata.combining) if marks else characters
+    return "".join(parts)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-import yaml
-
 from tenbin.errors import TaskError
 from tenbin.metrics.extraction.alternation import (
     WITHIN_CLAUSE,
@@ -80,6 +78,8 @@ def load_literals(language: str) -> dict[str, tuple[str, ...]]:
     Raises:
         TaskError: The file is missing, lacks a key, has an unknown one, or a phrase is no string.
     """
+    import yaml
+
     source = resources.files("tenbin") / "catalog" / "literals" / f"{language}.yaml"
     if not source.is_file():
         raise TaskError(f"no phrases for language {language!r}", f"known: {', '.join(LANGUAGES)}")

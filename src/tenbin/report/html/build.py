@@ -10,7 +10,7 @@ from typing import Any
 
 from tenbin.metrics import filters
 from tenbin.metrics.extraction.explain import ReadingStep
-from tenbin.metrics.patience import Patience
+from tenbin.metrics.patterns import TimeBudget
 from tenbin.report.charts.differences import difference_chart
 from tenbin.report.charts.draw import DARK, LIGHT, Chart, draw_svg, svg_size
 from tenbin.report.charts.languages import language_charts
@@ -103,7 +103,7 @@ class Reading:
     """Tells how written answers were read; one for each report."""
 
     def __init__(self) -> None:
-        self._patience = Patience()
+        self._budget = TimeBudget()
 
     def __call__(
         self,
@@ -119,7 +119,7 @@ class Reading:
                 (str(step["function"]), {k: v for k, v in step.items() if k != "function"})
                 for step in steps
             )
-            found = filters.explain(chain, text, language, choices, self._patience)
+            found = filters.explain(chain, text, language, choices, self._budget)
             told.append({"filter": name, "steps": [_step(step) for step in found]})
         return told
 

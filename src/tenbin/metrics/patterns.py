@@ -1,12 +1,16 @@
-"""Match the patterns of a task on answers, so that no answer can stop a run.
+"""Match the regular expressions of a task on answers, within limits of time and memory.
 
 A pattern that takes too long on one answer, or makes it too long, fails that document with a
-reason; the others are judged. Knows patterns and texts; knows no task.
+reason; the others are judged. Reports that explain how stored answers were read have a time budget
+for all of them, because the patterns of a stored run may be anybody's.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tenbin.errors import TaskError
@@ -16,6 +20,10 @@ from tenbin.sandbox.patterns import Pattern, PatternTooSlow, compile_pattern
 
 LONGEST_RESULT = 10_000_000
 """In characters: what a replacement may make of an answer."""
+SLOW_SECONDS = 1.0
+"""Processor time of one call from which a pattern counts as slow in a report."""
+SECONDS_IN_ALL = 60.0
+"""Processor time of all calls of a report: then no pattern that may be slow is tried."""
 _TRIES = 10
 """So often a pattern may run out of time before it is spared texts of that length."""
 
@@ -95,3 +103,35 @@ def _timed_out(pattern: Pattern) -> Failure:
 
 def _shown(source: str) -> str:
     return repr(source if len(source) <= 80 else f"{source[:77]}...")
+
+
+class TimeBudget:
+    """The time that patterns may take while a report is made; slow ones are tried once."""
+
+    def __init__(self) -> None:
+        self._slow: set[str] = set()
+        self._spent = 0.0
+
+    def is_spent(self, source: str) -> bool:
+        """Whether a pattern is not to be tried again on texts that it may be slow on."""
+        return source in self._slow or self._spent >= SECONDS_IN_ALL
+
+    @contextmanager
+    def measure(self, source: str) -> Iterator[None]:
+        """Count the time that a pattern takes; one that runs out of it is slow."""
+        begun = time.thread_time()
+        try:
+            yield
+        except UnjudgedError:
+            self._slow.add(source)
+            raise
+        finally:
+            taken = time.thread_time() - begun
+            self._spent += taken
+            if taken > SLOW_SECONDS:
+                self._slow.add(source)
+
+
+def may_be_slow(source: str, text: str) -> bool:
+    """Whether some text of this length can make a pattern slow."""
+    return not compile_pattern(source, "pattern").is_surely_fast(text)

@@ -7,10 +7,9 @@ import re
 import pytest
 
 from tenbin.errors import TaskError
-from tenbin.metrics.checking import metric_names
 from tenbin.metrics.judge import judge
-from tenbin.metrics.registry import METRICS
-from tenbin.metrics.rolling import UNITS, count_bytes, count_characters, count_words
+from tenbin.metrics.perplexity import count_bytes, count_characters, count_words
+from tenbin.metrics.registry import METRICS, metric_names
 from tenbin.records import Failure, Rolled, Text
 from tests.metrics.samples import make_prompt, make_task
 
@@ -34,9 +33,9 @@ def test_lengths(text: str, words: int, size: int, characters: int) -> None:
     assert count_characters(text) == characters
 
 
-def test_every_metric_of_rolls_has_a_unit_and_lower_is_better() -> None:
+def test_lower_is_better_in_every_metric_of_whole_texts() -> None:
     rolls = [metric for metric in METRICS.values() if metric.kind == "roll"]
-    assert [metric.name for metric in rolls] == list(UNITS) == ROLLS
+    assert [metric.name for metric in rolls] == ROLLS
     assert not any(metric.higher_is_better for metric in rolls)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tenbin.metrics import filters, patience, steps
-from tenbin.metrics.patience import Patience
-from tenbin.sandbox import patterns
+from tenbin.metrics import filters, patterns, steps
+from tenbin.metrics.patterns import TimeBudget
+from tenbin.sandbox import patterns as sandbox
 
 SLOW = r"(a|aa)+$"
 HOSTILE = "a" * 60 + "b"
@@ -25,7 +25,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return honest(source, text)
 
     monkeypatch.setattr(steps, "find_all", counted)
-    monkeypatch.setattr(patterns, "SECONDS", 0.1)
+    monkeypatch.setattr(sandbox, "SECONDS", 0.1)
     return tried
 
 
@@ -34,7 +34,7 @@ def chain(*sources: str) -> tuple[tuple[str, dict[str, str]], ...]:
 
 
 def test_a_slow_pattern_is_tried_once(calls: list[str]) -> None:
-    shared = Patience()
+    shared = TimeBudget()
     for at in range(50):
         (told,) = filters.explain(chain(SLOW), HOSTILE + str(at), "en", None, shared)
         assert (told.name, told.text, told.too_slow) == ("regex", None, True)
@@ -42,7 +42,7 @@ def test_a_slow_pattern_is_tried_once(calls: list[str]) -> None:
 
 
 def test_others_and_texts_that_it_is_surely_fast_on_are_explained(calls: list[str]) -> None:
-    shared = Patience()
+    shared = TimeBudget()
     filters.explain(chain(SLOW), HOSTILE, "en", None, shared)
     (other,) = filters.explain(chain(r"b.*"), HOSTILE, "en", None, shared)
     assert other.text == "b" and not other.too_slow
@@ -55,8 +55,8 @@ def test_others_and_texts_that_it_is_surely_fast_on_are_explained(calls: list[st
 
 
 def test_many_slow_patterns_end_together(calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "SECONDS_IN_ALL", 0.25)
-    shared = Patience()
+    monkeypatch.setattr(patterns, "SECONDS_IN_ALL", 0.25)
+    shared = TimeBudget()
     for at in range(40):
         (told,) = filters.explain(chain(f"{SLOW[:-1]}{at}$"), HOSTILE, "en", None, shared)
         assert told.too_slow
@@ -67,8 +67,8 @@ def test_a_pattern_that_is_slow_within_its_limit_is_not_tried_again(
     calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its first reading is shown; a thousand of them would take as long as timeouts do."""
-    monkeypatch.setattr(patience, "SLOW_SECONDS", -1.0)
-    shared = Patience()
+    monkeypatch.setattr(patterns, "SLOW_SECONDS", -1.0)
+    shared = TimeBudget()
     text = "a" * 2_000
     told = [filters.explain(chain(r"(a|aa)+"), text, "en", None, shared)[0] for _ in range(3)]
     assert [one.too_slow for one in told] == [False, True, True]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tenbin.errors import TaskError
+from tenbin.metrics.choice import find_label
 from tenbin.metrics.judge import judge
-from tenbin.metrics.picking import read_label
 from tenbin.records import Picked
 from tests.metrics.samples import make_choice_prompt, make_scores, make_task
 
@@ -65,11 +65,11 @@ def test_what_could_not_be_read_has_no_answer() -> None:
     ],
 )
 def test_labels_that_are_no_letters(text: str, index: int | None) -> None:
-    assert read_label(text, ("0", "1", "2", "3", "4")) == index
+    assert find_label(text, ("0", "1", "2", "3", "4")) == index
 
 
 def test_metrics_of_likelihoods_refuse_a_name() -> None:
-    with pytest.raises(TaskError, match="needs the likelihoods"):
+    with pytest.raises(TaskError, match="needs the log-likelihoods"):
         judge(
             make_task("choice", ["acc_norm"]), PROMPT, Picked(1, "generated", "B", labels=LETTERS)
         )

@@ -1,0 +1,187 @@
+"""What a metric is: one pure function under the decorator `metric`.
+
+What the function takes depends on the kind of task that it judges:
+
+    choice      Choices → the index of the choice that is taken as the model's answer
+    generate    the answer that was read and the accepted ones → the answer's value
+    roll        a text → its length in the unit that the perplexity is given in
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, get_args
+
+from tenbin.errors import PluginError
+from tenbin.metrics.options import Option, option_of
+from tenbin.records import Kind
+
+Aggregation = Literal[
+    "mean", "balanced_acc", "mcc", "macro_f1", "weighted_perplexity", "bits_per_byte"
+]
+"""How the values of documents become one number; `tenbin.statistics` computes it."""
+
+_AGGREGATIONS: Mapping[Kind, tuple[Aggregation, ...]] = {
+    "choice": ("mean", "balanced_acc", "mcc", "macro_f1"),
+    "generate": ("mean",),
+    "roll": ("weighted_perplexity", "bits_per_byte"),
+}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The choices of one document with their log-likelihoods: what a choice metric sees."""
+
+    texts: tuple[str, ...]
+    """Without the delimiter between prompt and choice."""
+    logprobs: tuple[float, ...]
+    """Summed over the tokens of each choice."""
+    token_counts: tuple[int, ...]
+    greedy: tuple[bool, ...]
+    """Whether greedy decoding would have written exactly this choice."""
+    unconditional: tuple[float, ...] | None = None
+    """Log-likelihoods without the prompt, for metrics with `needs_unconditional`."""
+
+
+Value = Callable[[int | None, int], float]
+"""The value of a document from the index of the choice that was taken (None: the model named none)
+and that of the right one."""
+
+
+def is_right(predicted: int | None, gold: int) -> float:
+    """1 where the right choice was taken, else 0."""
+    return float(predicted == gold)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: its function, and what must be known of it before a model loads."""
+
+    name: str
+    kind: Kind
+    """The kind of task it judges."""
+    aggregation: Aggregation
+    """How the values of documents become one number."""
+    higher_is_better: bool
+    function: Callable[..., Any]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """What a task may set, by name: keyword arguments of the function."""
+    percent: bool = False
+    """Whether values run from 0 to 100 instead of 0 to 1."""
+    unread: float = 0.0
+    """The value of a generated answer out of which nothing could be read."""
+    value: Value = is_right
+    """The value of a choice."""
+    needs_unconditional: bool = False
+    """Whether choices must also be scored without their prompt."""
+    needs_likelihoods: bool = False
+    """Whether it cannot judge a model that only names a choice."""
+    package: str | None = None
+    """Name and version of the package that it comes from; None for those of tenbin."""
+
+    @property
+    def top(self) -> float | None:
+        """The highest value that a document can have; None where there is no such bound."""
+        if self.kind == "roll":
+            return None
+        return 100.0 if self.percent else 1.0
+
+
+def metric(
+    name: str,
+    kind: Kind,
+    *,
+    options: Mapping[str, Option | type] | None = None,
+    aggregation: Aggregation | None = None,
+    higher_is_better: bool | None = None,
+    percent: bool = False,
+    unread: float | None = None,
+    value: Value = is_right,
+    needs_likelihoods: bool | None = None,
+    needs_unconditional: bool = False,
+) -> Callable[[Function], Function]:
+    """Make a metric of a pure function, which stays as it is.
+
+        @metric("contains", "generate")
+        def contains(answer: str, references: Sequence[str]) -> float:
+            return float(any(text in answer for text in references))
+
+    Args:
+        name: What task files call it.
+        kind: `choice`, `generate` or `roll`: the kind of task it judges, which decides what the
+            function takes (see `tenbin.metrics.base`).
+        options: Keyword-only arguments of the function that a task may set, each with its type:
+            `bool`, `int`, `float`, `str`, or one of `tenbin.metrics.options`.
+        aggregation: How values become one number: `mean` by default; for `choice` also
+            `balanced_acc`, `mcc` and `macro_f1`; for `roll` `weighted_perplexity` by default, or
+            `bits_per_byte`.
+        higher_is_better: By default true, except for `roll`.
+        percent: Whether values run from 0 to 100.
+        unread: For `generate`: the value of an answer out of which nothing could be read. By
+            default 0 where higher is better; to be given where lower is better.
+        value: For `choice`: the value of the choice that was taken, by default 1 if it is right.
+        needs_likelihoods: Whether it cannot judge a model that only names a choice; by default true
+            for `roll`.
+        needs_unconditional: For `choice`: whether choices must also be scored without the prompt.
+
+    Raises:
+        PluginError: The arguments contradict each other or the function.
+    """
+    rolls = kind == "roll"
+    better = not rolls if higher_is_better is None else higher_is_better
+
+    def declare(function: Function) -> Function:
+        declared = Metric(
+            name=name,
+            kind=kind,
+            aggregation=aggregation or ("weighted_perplexity" if rolls else "mean"),
+            higher_is_better=better,
+            function=function,
+            options={key: option_of(one) for key, one in (options or {}).items()},
+            percent=percent,
+            unread=unread or 0.0,
+            value=value,
+            needs_unconditional=needs_unconditional,
+            needs_likelihoods=rolls if needs_likelihoods is None else needs_likelihoods,
+        )
+        _check(declared)
+        if kind == "generate" and not better and unread is None:
+            raise _wrong(name, "lower is better: say what an unread answer is worth, unread=…")
+        function.__tenbin_metric__ = declared  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def declared_metric(function: object) -> Metric | None:
+    """What `metric` has declared of a function; None where it is no metric."""
+    found = getattr(function, "__tenbin_metric__", None)
+    return found if isinstance(found, Metric) else None
+
+
+def _check(declared: Metric) -> None:
+    """Refuse a declaration that would only fail once answers arrive."""
+    if declared.kind not in get_args(Kind):
+        raise _wrong(declared.name, f"kind must be one of {', '.join(get_args(Kind))}")
+    known = _AGGREGATIONS[declared.kind]
+    if declared.aggregation not in known:
+        raise _wrong(
+            declared.name,
+            f"aggregation {declared.aggregation!r} does not suit a {declared.kind} task"
+            f" ({', '.join(known)})",
+        )
+    parameters = inspect.signature(declared.function).parameters.values()
+    taken = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+    if taken != set(declared.options):
+        named = ", ".join(sorted(taken ^ set(declared.options)))
+        raise _wrong(
+            declared.name, f"options and keyword-only arguments of the function differ: {named}"
+        )
+
+
+def _wrong(name: str, reason: str) -> PluginError:
+    return PluginError(f"metric {name!r}: {reason}", "change the arguments of @metric")
