@@ -77,8 +77,9 @@ def differences(mine: list[float], theirs: list[float]) -> dict[str, Any]:
 
 def read_by_peer(backend: Backend, requests: list[Score]) -> int:
     """The tokens of these requests when each continuation is read with its whole prompt."""
-    assert backend.tokenizer is not None
-    lengths = backend.tokenizer.prompt_lengths([request.prompt for request in requests])
+    tokenizer = backend.capabilities.tokenizer
+    assert tokenizer is not None
+    lengths = tokenizer.prompt_lengths([request.prompt for request in requests])
     return sum(n * len(r.continuations) for n, r in zip(lengths, requests, strict=True))
 
 

@@ -113,7 +113,7 @@ def speed(data_dir: str) -> dict[str, Any]:
 def sharing(data_dir: str) -> dict[str, Any]:
     """Distinct tokens with and without the cut."""
     backend = open_model("float32")
-    tokenizer: Any = backend.tokenizer
+    tokenizer: Any = backend.capabilities.tokenizer
     found: dict[str, Any] = {}
     for task in ("jcommonsenseqa-1.1-*", "jnli-1.1-*"):
         for fewshot in ("random", "fixed"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import tenbin
+from tenbin.backends.base import Capabilities
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.metrics.registry import METRICS
 from tenbin.records import Failure, Picked, Request, Response, Score
@@ -32,7 +34,9 @@ metric_list:
 class Naming(ScriptedBackend):
     """Names choices and sometimes none; some requests fail."""
 
-    shows_likelihoods = False
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(super().capabilities, likelihoods=False)
 
     def _answer(self, request: Request) -> Response:
         number = int(request.key[:6], 16)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenbin.backends.base import Backend
+from tenbin.backends.base import Backend, check_backend
 from tenbin.config import AUTO, RunConfig, build_config
 from tenbin.errors import ConfigError
 from tenbin.pipeline.ask import Listener
@@ -234,7 +234,7 @@ def evaluate(
     name = model if isinstance(model, str) else type(model).__name__
     given = dict(options, model=name, tasks=tasks if isinstance(tasks, str) else list(tasks))
     config = build_config(given)
-    _refuse_workers(model, config)
+    _check_open_backend(model, config)
     if config.template == AUTO:
         from tenbin.pipeline.sweep import execute_auto as execute
     else:
@@ -249,9 +249,12 @@ def evaluate(
     return Run(finished.document, list(finished.samples()), path)
 
 
-def _refuse_workers(model: str | Backend, config: RunConfig) -> None:
+def _check_open_backend(model: str | Backend, config: RunConfig) -> None:
     """An open backend is in this process: workers would need to open it themselves."""
-    if not isinstance(model, str) and (config.workers or config.ray_address):
+    if isinstance(model, str):
+        return
+    check_backend(model)
+    if config.workers or config.ray_address:
         raise ConfigError(
             "workers open the model themselves, and this one is open already",
             "name the backend, such as model='hf', or leave workers and ray_address out",
@@ -283,7 +286,7 @@ def sweep(
     config = build_config(
         dict(options, model=name, tasks=tasks if isinstance(tasks, str) else list(tasks))
     )
-    _refuse_workers(model, config)
+    _check_open_backend(model, config)
     finished = execute_sweep(
         config,
         listener or Silence(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tenbin.api import Silence
+from tenbin.backends.base import NONE_KNOWN, BaseBackend, Capabilities
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
@@ -19,8 +20,6 @@ from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.queue import Queue
 from tenbin.records import Failure, Request, Response, Rolled
 from tests.metrics.samples import CELL, make_prompt
-
-Pairs = Sequence[tuple[str, Response]]
 
 
 def queue_of(count: int) -> Queue:
@@ -36,32 +35,36 @@ def answer(request: Request) -> tuple[str, Response]:
 
 
 @dataclass
-class Portions:
+class Portions(BaseBackend):
     """Answers four at a time, and remembers how far it had read when each was taken."""
 
+    capabilities = Capabilities(request_order="prefix")
     seen: list[Request] = field(default_factory=list)
     read_when_taken: list[int] = field(default_factory=list)
 
-    def run_portions(self, requests: Iterable[Request]) -> Iterator[Pairs]:
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
         portion = []
         for request in requests:
             self.seen.append(request)
             portion.append(answer(request))
             if len(portion) == 4:
-                yield portion
+                yield from portion
                 self.read_when_taken.append(len(self.seen))
                 portion = []
-        if portion:
-            yield portion
+        yield from portion
 
 
 @dataclass
-class Single:
+class Single(BaseBackend):
     """Answers as the test says."""
 
     change: Any
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
         yield from self.change([answer(request) for request in requests])
 
 
@@ -102,7 +105,7 @@ def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
     queue, backend, progress = queue_of(50), Portions(), Progress()
     answers = Answers(None)
     follower = Follows()
-    ask(queue, backend, answers, progress, follower)  # type: ignore[arg-type]
+    ask(queue, backend, answers, progress, follower)
     noted = [key for key, _ in follower.pairs]
     assert backend.seen == sorted(backend.seen, key=lambda request: request.place)
     assert backend.read_when_taken == list(range(4, 50, 4))
@@ -114,11 +117,11 @@ def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
 
 def test_what_the_journal_knows_is_not_asked(tmp_path: Path) -> None:
     first = Portions()
-    ask(queue_of(20), first, Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    ask(queue_of(20), first, Answers(Journal(tmp_path, "m")), Silence())
     second, follower = Portions(), Follows()
     spent = ask(
         queue_of(30),
-        second,  # type: ignore[arg-type]
+        second,
         Answers(Journal(tmp_path, "m")),
         Silence(),
         follower,
@@ -133,8 +136,8 @@ def test_a_failure_is_an_answer_and_asked_again_next_time(tmp_path: Path) -> Non
     def fails(pairs: list[Any]) -> list[Any]:
         return [(pairs[0][0], Failure("x", "y")), *pairs[1:]]
 
-    ask(queue_of(3), Single(fails), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
-    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    ask(queue_of(3), Single(fails), Answers(Journal(tmp_path, "m")), Silence())
+    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())
     assert spent.from_journal == 2
 
 
@@ -144,12 +147,12 @@ def test_what_is_not_finite_is_a_failure_and_not_kept(tmp_path: Path, value: Any
         return [(pairs[0][0], Rolled(value, 1)), *pairs[1:]]
 
     answers, follower = Answers(Journal(tmp_path, "m")), Follows()
-    ask(queue_of(3), Single(overflows), answers, Silence(), follower)  # type: ignore[arg-type]
+    ask(queue_of(3), Single(overflows), answers, Silence(), follower)
     noted = follower.pairs
     kinds = [found.kind for _, found in noted if isinstance(found, Failure)]
     assert kinds == ["not_finite"]
     assert answers.read([key for key, _ in noted]) == dict(noted)
-    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())  # type: ignore[arg-type]
+    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())
     assert spent.from_journal == 2
 
 
@@ -164,15 +167,5 @@ def test_what_is_not_finite_is_a_failure_and_not_kept(tmp_path: Path, value: Any
 def test_a_backend_that_miscounts_is_refused(change: Any, said: str) -> None:
     progress = Progress()
     with pytest.raises(BackendError, match=said):
-        ask(queue_of(5), Single(change), Answers(None), progress)  # type: ignore[arg-type]
+        ask(queue_of(5), Single(change), Answers(None), progress)
     assert progress.finished == 1
-
-
-def test_an_answer_twice_in_one_portion_is_refused() -> None:
-    class Doubles:
-        def run_portions(self, requests: Iterable[Request]) -> Iterator[Pairs]:
-            pairs = [answer(request) for request in requests]
-            yield [*pairs, pairs[0]]
-
-    with pytest.raises(BackendError, match="twice"):
-        ask(queue_of(5), Doubles(), Answers(None), Silence())  # type: ignore[arg-type]

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tenbin
+from tenbin.backends.base import NONE_KNOWN, BaseBackend, Capabilities
 from tenbin.errors import ConfigError, ResultError
 from tenbin.records import Failure, Picked, Request, Response, Score, Usage
 from tenbin.report.html.sample import prompt_parts
 
 
-class Namer:
+class Namer(BaseBackend):
     """Names the second choice, says nothing readable every third time, and fails once."""
 
     fingerprint = "namer-1"
-    tokenizer = None
-    shows_likelihoods = False
+    capabilities = Capabilities(likelihoods=False)
 
     def describe(self) -> Mapping[str, Any]:
         return {"engine": {"name": "namer", "mode": "toy", "version": "1"}, "model": "namer"}
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
         for at, request in enumerate(requests):
             assert isinstance(request, Score)
             assert request.prompt
             yield request.key, self._named(at, request)
-
-    def close(self) -> None:
-        pass
 
     def _named(self, at: int, request: Score) -> Response:
         letters = tuple("ABCDEFGH"[: len(request.continuations)])

@@ -9,7 +9,8 @@ from __future__ import annotations
 import gc
 import json
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from tenbin.api import Silence
+from tenbin.backends.base import NONE_KNOWN, Capabilities
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.files import disk_list as shelf
@@ -38,10 +40,16 @@ while its score is worked out. A prompt alone would be 1,000."""
 class Portions(ScriptedBackend):
     """Answers as workers do: a portion at a time, of requests that it reads as it needs them."""
 
-    def run_portions(self, requests: Iterable[Request]) -> Iterator[Sequence[tuple[str, Response]]]:
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(super().capabilities, request_order="prefix", resumable=True)
+
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
         rest = iter(requests)
         while portion := list(islice(rest, 256)):
-            yield list(self.run(portion))
+            yield from list(super().run(portion))
             self.asked.clear()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tenbin.api import Silence
+from tenbin.backends.base import NONE_KNOWN, BaseBackend, Capabilities
 from tenbin.journal.answers import Answers
 from tenbin.journal.rounds import KeySum
 from tenbin.journal.store import Journal
@@ -21,8 +22,11 @@ from tests.pipeline.test_ask import queue_of
 SIZE = 4
 
 
-class Batches:
+class Batches(BaseBackend):
     """What it answers rests on all keys of a batch, as the last bits of a real model do."""
+
+    fingerprint = "batches"
+    capabilities = Capabilities(resumable=True)
 
     def __init__(self, stop_after: int = 10**9, fails: Collection[int] = ()) -> None:
         self.computed = 0
@@ -31,12 +35,10 @@ class Batches:
     def describe(self) -> dict[str, Any]:
         return {"engine": {"name": "batches"}}
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
-        return self.run_rest(requests, frozenset())
-
-    def run_rest(
-        self, requests: Sequence[Request], known: Collection[str]
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
     ) -> Iterator[tuple[str, Response]]:
+        requests = list(requests)
         given = 0
         for at in range(0, len(requests), SIZE):
             batch = requests[at : at + SIZE]
@@ -61,7 +63,7 @@ def answers_of(folder: Path, count: int, backend: Batches) -> dict[str, Response
     queue = queue_of(count)
     answers = Answers(Journal(folder, "m"), backend.describe)
     try:
-        ask(queue, backend, answers, Silence())  # type: ignore[arg-type]
+        ask(queue, backend, answers, Silence())
         return answers.find([key for keys in queue.all_keys() for key in keys])
     finally:
         answers.close()
@@ -98,7 +100,7 @@ def test_what_failed_is_asked_again_in_its_batch(tmp_path: Path) -> None:
 
 def test_a_result_says_nothing_of_rounds(tmp_path: Path) -> None:
     queue, answers = queue_of(5), Answers(Journal(tmp_path, "m"), Batches().describe)
-    ask(queue, Batches(), answers, Silence())  # type: ignore[arg-type]
+    ask(queue, Batches(), answers, Silence())
     (given,) = answers.given_by(Batches().describe())
     assert given.description == Batches().describe()
     answers.close()
@@ -142,6 +144,6 @@ def test_a_model_gives_the_same_bits_for_any_rest(engine: str) -> None:
     generator = random.Random(7)
     for count in (1, 15, 30, len(REQUESTS) - 1):
         known = {request.key for request in generator.sample(REQUESTS, count)}
-        rest = dict(backend.run_rest(REQUESTS, known))
+        rest = dict(backend.run(REQUESTS, known))
         assert rest == {key: one for key, one in undisturbed.items() if key not in known}
-    assert dict(backend.run_rest(REQUESTS, set(undisturbed))) == {}
+    assert dict(backend.run(REQUESTS, set(undisturbed))) == {}

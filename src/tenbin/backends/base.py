@@ -1,15 +1,17 @@
-"""What a backend is: something that answers requests, keyed, in any order.
+"""The backend protocol: something that answers requests by key, in any order.
 
-Knows nothing of tasks, documents or metrics.
+`Backend` is what the pipeline calls, `Capabilities` says beforehand what a backend can do, and
+`BaseBackend` is a starting point for new backends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from tenbin.records import Prompt, Request, Response
+from tenbin.errors import ConfigError
+from tenbin.records import Failure, Generate, Prompt, Request, Response, Rolling, Score
 from tenbin.records.tokenized import Reading, Vocabulary
 
 Encoding = Literal["joint", "separate"]
@@ -17,23 +19,23 @@ Encoding = Literal["joint", "separate"]
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """How many workers answer, where they live, and what each of them may take."""
+    """How many workers answer requests, on which cluster, and what each of them reserves."""
 
     count: int | None = None
     """None: as many as the cluster has room for."""
     address: str | None = None
-    """Of a Ray cluster; None: one of this machine's own, started for the run."""
+    """Address of a Ray cluster; None starts one on this machine for the length of the run."""
     num_gpus: float | None = None
-    """GPUs a worker; None: what the backend and the device ask for."""
+    """GPUs per worker; None: what the backend and the device need."""
     num_cpus: float = 1.0
-    """CPUs, and so threads, a worker."""
+    """CPUs, and so threads, per worker."""
     shard_size: int = 256
-    """Requests that are handed to a worker at a time, at most."""
+    """Most requests that a worker is given at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackendSettings:
-    """What the user said about the model and how to drive it."""
+    """What the user said about the model and how to run it."""
 
     model: str
     """Backend name: `hf`, `hf-causal`, `hf-auto`, `scripted`, …"""
@@ -48,15 +50,15 @@ class BackendSettings:
     """None: as the tokenizer does by itself. Never doubled."""
     cache_dir: str | None = None
     notify: Callable[[str], None] | None = None
-    """Told what takes long before any request is asked."""
+    """Called with a line about what takes long before the first answer, or what was chosen."""
     workers: Workers | None = None
-    """Where the model answers in other processes; None: in this one."""
+    """Set where other processes answer requests; None: this one does."""
     memory_share: float | None = None
-    """Part of a device's whole memory that the backend may count on. None: whatever is free as it
-    starts. Where several must batch alike, what each may take is said and not looked up."""
+    """Part of a device's whole memory that the backend may use; None: whatever is free when it
+    starts. Given to workers, so that all of them make the same batches."""
     loads_elsewhere: bool = False
-    """Whether only tokenizer and fingerprint are wanted here: devices of this machine say nothing
-    then, because the weights are loaded on another."""
+    """Whether only tokenizer and fingerprint are needed here: the weights are loaded on another
+    machine, and the devices of this one must not be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Boundary:
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """What planning needs to know of a model's tokenizer. Loads without the model's weights."""
+    """What planning needs of a model's tokenizer. Loads without the model's weights."""
 
     max_length: int
     has_chat_template: bool
@@ -90,7 +92,7 @@ class Tokenizer(Protocol):
 
     @property
     def thinking_marks(self) -> tuple[str, str] | None:
-        """The marks that the model's files show thoughts to stand between; None: they show none."""
+        """Opening and closing mark of the model's thinking section; None if its files show none."""
         ...
 
     def chat(
@@ -102,13 +104,12 @@ class Tokenizer(Protocol):
     def examine(
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
     ) -> Boundary:
-        """How this prompt and these answers meet."""
+        """Token counts of this prompt and these answers, and whether a token spans their border."""
         ...
 
 
-@runtime_checkable
 class ChatFormat(Protocol):
-    """What is needed to put a conversation to a model."""
+    """Formats conversations: a tokenizer's chat template, or a server's own."""
 
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
@@ -118,11 +119,11 @@ class ChatFormat(Protocol):
 
 
 class TokenReader(Protocol):
-    """A model's tokenizer as diagnosis sees it: every token, and no weights."""
+    """A model's tokenizer as `tenbin doctor` needs it: every token of every prompt, no weights."""
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The same tokenizer as prompts are built with."""
+        """The tokenizer that prompts are built with."""
         ...
 
     @property
@@ -131,7 +132,7 @@ class TokenReader(Protocol):
         ...
 
     def read(self, prompts: Sequence[Prompt]) -> list[Reading]:
-        """Each prompt in tokens, exactly as a run would ask it."""
+        """Each prompt in tokens, exactly as a run would send it to the model."""
         ...
 
     def encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
@@ -143,24 +144,72 @@ class TokenReader(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """A model that can be asked."""
+RequestOrder = Literal["plan", "prefix"]
 
-    fingerprint: str
-    """Weights, revision, dtype, encoding, engine version: the model half of the journal's key.
-    Known before the weights are loaded."""
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend can do. Known when it is opened, before any weights are loaded."""
+
+    likelihoods: bool = True
+    """Whether it computes log-likelihoods of given texts. A chat server does not: it answers a
+    Score with the choice that the model named (`Picked`), and metrics of likelihoods are left
+    out."""
+    tokenizer: Tokenizer | None = None
+    """The model's tokenizer. None where the backend has none to show: prompts are then never
+    fitted to the window."""
+    own_chat_format: ChatFormat | None = None
+    """Set where something other than the tokenizer formats conversations, such as a server."""
+    resumable: bool = False
+    """Whether `run` accepts `known`: a batch that was interrupted is given again as a whole, so
+    that the rest is batched as before and gets the same bits."""
+    request_order: RequestOrder = "plan"
+    """`plan`: the order in which the tasks first use a request; `prefix`: sorted by
+    `Request.place`, which puts requests with a common prefix next to each other."""
 
     @property
-    def tokenizer(self) -> Tokenizer | None:
-        """The model's tokenizer; None where the backend does not show it."""
+    def chat_format(self) -> ChatFormat | None:
+        """What formats conversations; None if the backend cannot take any."""
+        return self.own_chat_format if self.own_chat_format is not None else self.tokenizer
+
+    @property
+    def thinking_marks(self) -> tuple[str, str] | None:
+        """Marks of the model's thinking section, as far as its files show them."""
+        return self.tokenizer.thinking_marks if self.tokenizer is not None else None
+
+
+NONE_KNOWN: Container[str] = frozenset()
+"""The default of `Backend.run`: every request is to be answered."""
+
+
+class Backend(Protocol):
+    """A model that answers requests."""
+
+    fingerprint: str
+    """Names everything an answer depends on besides the request: weights, revision, dtype,
+    encoding, engine version. Known before the weights are loaded; it names the journal."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this backend can do; the same for its whole life."""
         ...
 
     def describe(self) -> Mapping[str, Any]:
         """What results record: engine, dtype, device, encoding, model and its revision."""
         ...
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
-        """Answer every request exactly once, in any order, each as soon as it is known."""
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
+        """Answer every request exactly once, in any order, each as soon as its answer is known.
+
+        Args:
+            requests: Read from disk as they are taken, possibly more than memory holds. To be
+                taken in the thread that iterates over the answers.
+            known: Keys of requests that are answered already. They are given to make the same
+                batches as before an interruption and must not be answered. Passed only if
+                `capabilities.resumable`.
+        """
         ...
 
     def close(self) -> None:
@@ -168,57 +217,65 @@ class Backend(Protocol):
         ...
 
 
-def chat_format_of(backend: Backend) -> ChatFormat | None:
-    """How a backend takes conversations; None where it takes none.
+class BaseBackend:
+    """A backend to start from: answer `score`, `generate` or `rolling`, whichever it supports.
 
-    A server formats them itself, and its backend says so by a member `chat_format`. Elsewhere the
-    tokenizer does.
-    """
-    found: ChatFormat | None = getattr(backend, "chat_format", backend.tokenizer)
-    return found
-
-
-@runtime_checkable
-class Portioned(Protocol):
-    """A backend whose answers come in portions that must be kept whole.
-
-    Where a run breaks off, what is left is cut into portions again: unless whole portions were
-    written down, the rest would be cut differently than it was.
+    A subclass sets `fingerprint` and overrides the methods of the requests that it can answer; the
+    others become failures that say so. Where requests are answered in batches, override `run`.
     """
 
-    def run_portions(self, requests: Iterable[Request]) -> Iterator[Sequence[tuple[str, Response]]]:
-        """As `run`, many answers at a time.
+    fingerprint: str
+    capabilities: Capabilities = Capabilities()
 
-        Args:
-            requests: In the order of their places, and taken as they are needed: there may be more
-                of them than memory holds.
-        """
-        ...
+    def describe(self) -> Mapping[str, Any]:
+        """Name and version of the engine, for results."""
+        name = type(self).__name__
+        return {"engine": {"name": name, "mode": "plug-in", "version": "1"}, "model": name}
 
-
-@runtime_checkable
-class Resuming(Protocol):
-    """A backend that can go on with requests that it was given before.
-
-    Which requests share a batch shows in the last bits of their answers. What is left of a run that
-    broke off would be batched differently by itself.
-    """
-
-    def run_rest(
-        self, requests: Sequence[Request], known: Collection[str]
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
     ) -> Iterator[tuple[str, Response]]:
-        """Answer some of the requests as a `run` of all of them would have.
+        """Answer requests one by one."""
+        for request in requests:
+            yield request.key, self.answer(request)
 
-        Args:
-            requests: All that were given before, in the same order.
-            known: Keys of those that are answered.
-        """
-        ...
+    def answer(self, request: Request) -> Response:
+        """Answer one request by the method of its kind."""
+        if isinstance(request, Score):
+            return self.score(request)
+        if isinstance(request, Generate):
+            return self.generate(request)
+        return self.rolling(request)
+
+    def score(self, request: Score) -> Response:
+        """Log-likelihoods of a prompt's continuations (`Scores`), or the one named (`Picked`)."""
+        return self._unsupported("does not score continuations")
+
+    def generate(self, request: Generate) -> Response:
+        """The text that follows a prompt (`Text`)."""
+        return self._unsupported("does not generate text")
+
+    def rolling(self, request: Rolling) -> Response:
+        """The rolling log-likelihood of a whole text (`Rolled`)."""
+        return self._unsupported("does not compute rolling log-likelihoods")
+
+    def close(self) -> None:
+        """Free what the model holds."""
+
+    def _unsupported(self, what: str) -> Failure:
+        return Failure("unsupported", f"the backend {type(self).__name__} {what}")
 
 
-def weighs_texts(backend: Backend) -> bool:
-    """Whether a backend shows likelihoods of texts, or else names one of several choices.
+def check_backend(found: object) -> None:
+    """Refuse an object that lacks a member of the protocol.
 
-    A server of chats can only name them, and its backend says so by a member `shows_likelihoods`.
+    Raises:
+        ConfigError: Names what is missing.
     """
-    return bool(getattr(backend, "shows_likelihoods", True))
+    members = ("fingerprint", "capabilities", "describe", "run", "close")
+    missing = [name for name in members if not hasattr(found, name)]
+    if missing:
+        raise ConfigError(
+            f"{type(found).__name__} is no backend: it has no {', '.join(missing)}",
+            "derive it from tenbin.backends.base.BaseBackend (docs/add-a-backend.md)",
+        )

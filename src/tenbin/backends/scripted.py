@@ -12,11 +12,17 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tenbin.backends.base import Backend, BackendSettings, Boundary, Encoding
+from tenbin.backends.base import (
+    NONE_KNOWN,
+    BackendSettings,
+    Boundary,
+    Capabilities,
+    Encoding,
+)
 from tenbin.backends.finite import not_finite as failed_not_finite
 from tenbin.backends.text.thinking import cut_at_stops, split_thought
 from tenbin.errors import BackendError, ConfigError
@@ -138,6 +144,11 @@ class ScriptedBackend:
         """One token per character."""
         return self._tokenizer
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """Scores and generates; its tokenizer counts characters."""
+        return Capabilities(tokenizer=self._tokenizer)
+
     def describe(self) -> Mapping[str, Any]:
         """What results record."""
         return {
@@ -149,10 +160,12 @@ class ScriptedBackend:
             "max_length": self._tokenizer.max_length,
         }
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
         """Answer every request once, in order, until told to raise."""
-        self.asked.extend(requests)
         for request in requests:
+            self.asked.append(request)
             if self._raise_after is not None and self.answered >= self._raise_after:
                 raise BackendError(
                     f"the script ends after {self._raise_after} answers",
@@ -253,7 +266,7 @@ _OPTIONS = {
 }
 
 
-def open_scripted(settings: BackendSettings) -> Backend:
+def open_scripted(settings: BackendSettings) -> ScriptedBackend:
     """A scripted backend from the command line's model arguments.
 
     Args:

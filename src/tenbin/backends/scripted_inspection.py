@@ -26,9 +26,7 @@ class CharacterReader:
         Raises:
             ConfigError: An argument is unknown or has no meaning.
         """
-        tokenizer = open_scripted(settings).tokenizer
-        assert isinstance(tokenizer, CharacterTokenizer)
-        self.tokenizer = tokenizer
+        self.tokenizer: CharacterTokenizer = open_scripted(settings).tokenizer
         self.vocabulary = Vocabulary(
             kind="one token a character",
             size=0x110000,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from tenbin.backends.base import Backend, Portioned, Resuming
+from tenbin.backends.base import Backend
 from tenbin.backends.finite import finite_only
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
@@ -85,7 +85,7 @@ def ask(
         BackendError: When the backend leaves a request out, doubles one or invents one.
     """
     spent = spent if spent is not None else Spent()
-    rounds = Rounds() if isinstance(backend, Resuming) else None
+    rounds = Rounds() if backend.capabilities.resumable else None
     spent.from_journal += _settle_known(queue, answers, rounds)
     if follower is not None:
         follower.known(spent.from_journal)
@@ -102,8 +102,8 @@ def ask(
     if count:
         listener.start(count, work)
         try:
-            for portion in _portions(queue, backend, answers, rounds):
-                _take(portion, queue, answers, spent, listener, follower)
+            for key, response in _answers(queue, backend, answers, rounds):
+                _take(key, response, queue, answers, spent, listener, follower)
         finally:
             listener.finish()
     left, _ = queue.left()
@@ -129,47 +129,40 @@ def _settle_known(queue: Queue, answers: Answers, rounds: Rounds | None) -> int:
     return count + len(settled)
 
 
-def _portions(
+def _answers(
     queue: Queue, backend: Backend, answers: Answers, rounds: Rounds | None
-) -> Iterator[Portion]:
-    """All answers, in portions that are to be kept whole: one at a time where none says more."""
-    if isinstance(backend, Portioned):
-        yield from backend.run_portions(queue.walk())
-    elif isinstance(backend, Resuming) and rounds is not None:
-        name, numbers = answers.broken_off(rounds)
-        answers.begin_round(name)
-        left = [request.key for request in queue.open()] if numbers else []
-        requests = list(queue.open_and(numbers))
-        known = frozenset(r.key for r in requests).difference(left) if numbers else frozenset()
-        yield from ((answer,) for answer in backend.run_rest(requests, known))
-    else:
-        yield from ((answer,) for answer in backend.run(list(queue.open())))
+) -> Iterator[tuple[str, Response]]:
+    """Run the backend on what is open.
+
+    A backend that resumes is given the whole of a round that was interrupted, with the keys of
+    those requests whose answers are known.
+    """
+    by_prefix = backend.capabilities.request_order == "prefix"
+    if rounds is None:
+        return backend.run(queue.open_and((), by_prefix))
+    name, numbers = answers.broken_off(rounds)
+    answers.begin_round(name)
+    requests = queue.open_and(numbers, by_prefix)
+    return backend.run(requests, queue.known if numbers else frozenset())
 
 
 def _take(
-    portion: Portion,
+    key: str,
+    response: Response,
     queue: Queue,
     answers: Answers,
     spent: Spent,
     listener: Listener,
     follower: Follower | None,
 ) -> None:
-    keys = [key for key, _ in portion]
-    work = queue.settle(keys)
-    if len(work) < len(keys):
-        raise BackendError(_wrong(keys, work, queue))
+    work = queue.settle([key])
+    if key not in work:
+        fault = "twice" if key in queue else "though nobody asked"
+        raise BackendError(f"the backend answered request {key} {fault}")
     # Backends see to it themselves; those that come from elsewhere may not.
-    portion = [(key, finite_only(response)) for key, response in portion]
-    answers.write(portion)
-    for key, response in portion:
-        spent.add(response)
-        listener.advance(work[key])
+    pair = (key, finite_only(response))
+    answers.write((pair,))
+    spent.add(pair[1])
+    listener.advance(work[key])
     if follower is not None:
-        follower.answered(portion)
-
-
-def _wrong(keys: Sequence[str], open_ones: Collection[str], queue: Queue) -> str:
-    """Which answer nobody waited for."""
-    key = next(key for at, key in enumerate(keys) if key not in open_ones or key in keys[:at])
-    fault = "twice" if key in queue else "though nobody asked"
-    return f"the backend answered request {key} {fault}"
+        follower.answered((pair,))

@@ -1,7 +1,7 @@
 """Choice tasks with a model that names a choice and shows no likelihoods of texts.
 
 Settled before anything is asked: which metrics remain, and that whole texts cannot be weighed.
-After the run: how the choices were named. Knows of a backend only whether it weighs texts.
+After the run: how the choices were named.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tenbin.backends.base import Backend, weighs_texts
+from tenbin.backends.base import Backend
 from tenbin.errors import ConfigError
 from tenbin.metrics.registry import NO_CHOICE, find_metric
 from tenbin.pipeline.prepare import CellSetup
@@ -33,7 +33,7 @@ def suited_cells(
     Raises:
         ConfigError: Nothing of a cell is left.
     """
-    if weighs_texts(backend):
+    if backend.capabilities.likelihoods:
         return list(setups), []
     suited = [_suited(setup) for setup in setups]
     dropped: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ On disk, in the plan's own database. Knows requests; knows neither prompts nor a
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from tenbin.files.disk_list import CHUNK, chunks, marks
@@ -20,7 +20,7 @@ QUEUE_TABLES = (
     # Apart from the texts: whoever settles a request must not write its text again. By number and
     # not by key: keys are hashes, and each would be on a page of its own.
     "CREATE TABLE open (id INTEGER PRIMARY KEY, work REAL NOT NULL)",
-    "CREATE TABLE joined (id INTEGER PRIMARY KEY)",
+    "CREATE TABLE joined (id INTEGER PRIMARY KEY, known INTEGER NOT NULL)",
     "CREATE TABLE walk (id INTEGER PRIMARY KEY, request INTEGER NOT NULL)",
 )
 
@@ -98,11 +98,31 @@ class Queue:
             between = "JOIN open USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
             yield from self._read(between, (first, last))
 
-    def open_and(self, numbers: Sequence[int]) -> Iterator[Request]:
-        """Those that are open and those of some numbers, all in order of first use."""
+    def open_and(self, numbers: Sequence[int], by_prefix: bool = False) -> Iterator[Request]:
+        """Those that are open and those of some numbers, which are known.
+
+        What is settled on the way changes nothing: all are given that were open when it began.
+
+        Args:
+            numbers: Of requests that are settled.
+            by_prefix: Give them in the order of their places, a walk through the tree of their
+                prefixes; else in order of first use.
+        """
         self._database.execute("DELETE FROM joined")
-        self._database.executemany("INSERT INTO joined VALUES (?)", ((one,) for one in numbers))
-        self._database.execute("INSERT INTO joined SELECT id FROM open")
+        self._database.executemany("INSERT INTO joined VALUES (?, 1)", ((one,) for one in numbers))
+        self._database.execute("INSERT INTO joined SELECT id, 0 FROM open")
+        return self._walk() if by_prefix else self._joined()
+
+    @property
+    def known(self) -> Container[str]:
+        """Keys of the requests that the last call of `open_and` gave by their numbers."""
+        return _Known(self._database)
+
+    def walk(self) -> Iterator[Request]:
+        """Those that are open, in the order of their places."""
+        return self.open_and((), by_prefix=True)
+
+    def _joined(self) -> Iterator[Request]:
         last = 0
         while rows := self._database.execute(
             "SELECT id FROM joined WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
@@ -111,15 +131,10 @@ class Queue:
             between = "JOIN joined USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
             yield from self._read(between, (first, last))
 
-    def walk(self) -> Iterator[Request]:
-        """Those that are open, in the order of their places.
-
-        That is a walk through the tree of their beginnings. What is settled on the way changes
-        nothing: all are given that were open when it began.
-        """
+    def _walk(self) -> Iterator[Request]:
         self._database.execute("DELETE FROM walk")
         self._database.execute(
-            "INSERT INTO walk (request) SELECT id FROM requests JOIN open USING (id) "
+            "INSERT INTO walk (request) SELECT id FROM requests JOIN joined USING (id) "
             "ORDER BY kind, text, key"
         )
         for start in range(0, self._count("walk"), CHUNK):
@@ -158,3 +173,16 @@ class Queue:
         """Note that the requests of these numbers are answered; the more at a time, the better."""
         for chunk in chunks(sorted(numbers)):
             self._database.execute(f"DELETE FROM open WHERE id IN ({marks(chunk)})", chunk)
+
+
+class _Known(Container[str]):
+    """Keys looked up on disk: there may be more of them than memory should hold."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __contains__(self, key: object) -> bool:
+        found = self._database.execute(
+            "SELECT 1 FROM requests JOIN joined USING (id) WHERE key = ? AND known", (key,)
+        )
+        return found.fetchone() is not None

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, nullcontext
 from datetime import datetime, timezone
 from typing import Any
 
-from tenbin.backends.base import Backend, BackendSettings, Workers, chat_format_of
+from tenbin.backends.base import Backend, BackendSettings, Workers
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
@@ -184,19 +184,19 @@ def _plan(
 ) -> Plan:
     settings = prompt_settings(config)
     writes = any(setup.task.kind == "generate" for setup in setups)
-    if settings.cap_by_references and writes and backend.tokenizer is None:
+    if settings.cap_by_references and writes and backend.capabilities.tokenizer is None:
         raise ConfigError(
             f"profile {config.way.name} ends answers at the references' length in tokens, and this"
             " backend shows no tokenizer",
             "name it with --model_args tokenizer=PATH, or leave the profile out",
         )
-    format = chat_format_of(backend)
+    format = backend.capabilities.chat_format
     chat = format.chat if format is not None else None
     plan = Plan()
     total = sum(count_prompts(setup, data) for setup in setups)
     counted = Counted(listener.prepare, "making prompts", total)
     for setup in setups:
-        prompts = prompts_of(setup, data, settings, backend.tokenizer, chat)
+        prompts = prompts_of(setup, data, settings, backend.capabilities.tokenizer, chat)
         plan.add(setup.cell, counted.through(prompts), setup.weighs_unconditionally)
     return plan
 
@@ -204,7 +204,7 @@ def _plan(
 def _thinking_notices(
     setups: Sequence[CellSetup], config: RunConfig, backend: Backend
 ) -> list[str]:
-    marks = backend.tokenizer.thinking_marks if backend.tokenizer is not None else None
+    marks = backend.capabilities.thinking_marks
     return thinking_notices(config.reasoning, [setup.task for setup in setups], marks)
 
 

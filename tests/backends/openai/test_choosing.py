@@ -130,7 +130,7 @@ def test_what_cannot_be_named() -> None:
     with misbehaving(lambda before, body: lettered(body)) as server:
         backend = opened(server, True)
         found = dict(backend.run([Rolling("r", "text"), Score("e", "", ("a", "b"))]))
-        assert not backend.shows_likelihoods
+        assert not backend.capabilities.likelihoods
     assert {type(one) for one in found.values()} == {Failure}
 
 

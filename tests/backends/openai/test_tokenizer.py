@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tenbin
-from tenbin.backends.base import BackendSettings, chat_format_of
+from tenbin.backends.base import BackendSettings
 from tenbin.backends.registry import open_reader
 from tenbin.cli import main
 from tenbin.errors import BackendError, ConfigError
@@ -22,7 +22,7 @@ def test_conversations_are_measured_in_the_models_own_format(
 ) -> None:
     with misbehaving(lambda before, body: Answer(chat("x"))) as server:
         backend: Any = opened(server, True, tokenizer=str(llama_folder), max_length=50)
-    measured = backend.tokenizer
+    measured = backend.capabilities.tokenizer
     written = measured.chat(TURNS)
     assert written.startswith('[{"role":"system"')
     text = bos_tokenizer.apply_chat_template(TURNS, tokenize=False, add_generation_prompt=True)
@@ -34,8 +34,8 @@ def test_conversations_are_measured_in_the_models_own_format(
 
 def test_completions_use_the_tokenizers_chat_template(llama_folder: Path) -> None:
     with misbehaving(lambda before, body: Answer(completion("x"))) as server:
-        format = chat_format_of(opened(server, tokenizer=str(llama_folder)))
-        assert chat_format_of(opened(server)) is None
+        format = opened(server, tokenizer=str(llama_folder)).capabilities.chat_format
+        assert opened(server).capabilities.chat_format is None
     assert format is not None
     assert format.chat(TURNS).endswith("[assistant]")
 
@@ -91,7 +91,7 @@ def test_variables_are_checked_and_measured_by_the_named_tokenizer(
     models = {"data": [{"id": "made-up", "owned_by": "vllm"}]}
     with misbehaving(lambda before, body: Answer(chat("x")), models) as server:
         backend: Any = opened(server, True, tokenizer=str(folder))
-    measured, format = backend.tokenizer, chat_format_of(backend)
+    measured, format = backend.capabilities.tokenizer, backend.capabilities.chat_format
     with pytest.raises(ConfigError, match="brieff: the model's chat template has no such"):
         format.chat(TURNS, {"brieff": True})  # type: ignore[union-attr]
     plain, brief = (measured.chat(TURNS, {"brief": is_brief}) for is_brief in (False, True))

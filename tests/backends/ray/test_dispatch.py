@@ -14,10 +14,10 @@ from tenbin.backends.ray.worker import Answered
 from tenbin.records import Failure, Response, Rolled, Rolling
 
 
-def _shards(count: int, each: int) -> list[tuple[Rolling, ...]]:
+def _shards(count: int, each: int) -> list[Shard]:
     numbers = range(count * each)
     requests = [Rolling(f"k{number}", f"text {number}") for number in numbers]
-    return [tuple(requests[at : at + each]) for at in range(0, len(requests), each)]
+    return [Shard(requests[at : at + each]) for at in range(0, len(requests), each)]
 
 
 class FakeTeam:
@@ -115,7 +115,7 @@ def test_shards_are_cut_when_they_are_needed() -> None:
     """Whoever plans a million requests holds those that workers have, and a few ahead."""
     shards, cut = _shards(500, 2), 0
 
-    def cutting() -> Iterator[tuple[Rolling, ...]]:
+    def cutting() -> Iterator[Shard]:
         nonlocal cut
         for cut, shard in enumerate(shards, start=1):  # noqa: B007
             yield shard

@@ -7,10 +7,11 @@ weights are loaded by the first run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal, cast
 
-from tenbin.backends.base import Backend, BackendSettings, Encoding
+from tenbin.backends.base import NONE_KNOWN, Backend, BackendSettings, Capabilities, Encoding
 from tenbin.backends.checkpoint.checkpoint import Checkpoint, open_checkpoint
 from tenbin.backends.checkpoint.fingerprint import (
     ENGINE_VERSION,
@@ -152,6 +153,11 @@ class HfBackend:
         """The model's tokenizer; needs no weights."""
         return self._tokenizer
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """Scores and generates; an interrupted batch can be resumed with the same bits."""
+        return Capabilities(tokenizer=self._tokenizer, resumable=True)
+
     def describe(self) -> Mapping[str, Any]:
         """What results record: engine, dtype, device, encoding, model and its revision."""
         described = {
@@ -191,19 +197,17 @@ class HfBackend:
             reasons.append(f"compiled layers for prompts: {self._generator.given_up}")
         return reasons
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
-        """Answer every request exactly once, in any order, each as soon as it is known."""
-        return self.run_rest(requests, frozenset())
-
-    def run_rest(
-        self, requests: Sequence[Request], known: Collection[str]
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
     ) -> Iterator[tuple[str, Response]]:
         """Answer requests whose keys are not known, with the bits of a `run` of all of them."""
         if self._memory_share is not None and self._core is not None:
             # Whatever became too much for earlier requests: these are batched as any worker would.
             self._core.budget = self._budget
-        for at in range(0, len(requests), _PORTION):
-            yield from self._run_portion(requests[at : at + _PORTION], known)
+        rest = iter(requests)
+        while portion := list(islice(rest, _PORTION)):
+            here = frozenset(request.key for request in portion if request.key in known)
+            yield from self._run_portion(portion, here)
 
     def close(self) -> None:
         """Free what the model holds."""

@@ -6,12 +6,19 @@ Joins the parts of this folder. Opening asks the server once what it has; docume
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tenbin.backends.base import Backend, BackendSettings, ChatFormat, Encoding, Tokenizer
+from tenbin.backends.base import (
+    NONE_KNOWN,
+    Backend,
+    BackendSettings,
+    Capabilities,
+    Encoding,
+    Tokenizer,
+)
 from tenbin.backends.openai.arguments import read_arguments, written_arguments
 from tenbin.backends.openai.choosing import Letters, find_letters
 from tenbin.backends.openai.conversation import ConversationFormat
@@ -71,18 +78,20 @@ class ServerBackend:
         self.fingerprint = fingerprint_of(self._depends_on())
 
     @property
-    def tokenizer(self) -> Tokenizer | None:
-        """The model's tokenizer, where `tokenizer=` names it."""
+    def capabilities(self) -> Capabilities:
+        """Depends on the kind of server, on `choices=` and on `tokenizer=`."""
+        return Capabilities(
+            likelihoods=self._server.arguments.choices == "likelihoods",
+            tokenizer=self._planning_tokenizer(),
+            own_chat_format=self._conversations() if self._server.is_chat else None,
+        )
+
+    def _planning_tokenizer(self) -> Tokenizer | None:
         if self._tokenizer is None or not self._server.is_chat:
             return self._tokenizer
         from tenbin.backends.openai.measuring import ConversationTokenizer
 
         return ConversationTokenizer(self._tokenizer, self._conversations())
-
-    @property
-    def chat_format(self) -> ChatFormat | None:
-        """A chat server formats conversations itself; for completions the tokenizer does."""
-        return self._conversations() if self._server.is_chat else self._tokenizer
 
     def _conversations(self) -> ConversationFormat:
         template = self._identity.chat_template
@@ -92,19 +101,21 @@ class ServerBackend:
             template = chat_source(self._tokenizer.inner) or None
         return ConversationFormat(takes_variables(self._server.dialect), template)
 
-    @property
-    def shows_likelihoods(self) -> bool:
-        """Whether continuations and whole texts are weighed; else choices are named by letter."""
-        return self._server.arguments.choices == "likelihoods"
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
+        """Answer every request exactly once, in any order, each as soon as its answer is known."""
+        yield from self._pumped(self._probed(requests), self._answer)
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
-        """Answer every request exactly once, in any order, each as soon as it is known."""
-        if any(isinstance(one, Score | Rolling) for one in requests):
-            self._find_out()
-        yield from self._pumped(requests, self._answer)
+    def _probed(self, requests: Iterable[Request]) -> Iterator[Request]:
+        """The same requests; before the first that is scored, the server is probed."""
+        for request in requests:
+            if isinstance(request, Score | Rolling):
+                self._find_out()
+            yield request
 
     def _pumped(
-        self, items: Sequence[Item], answer: Callable[[Session, Item], Awaitable[Result]]
+        self, items: Iterable[Item], answer: Callable[[Session, Item], Awaitable[Result]]
     ) -> Iterator[Result]:
         session = partial(open_session, self._server, self._traffic, self._encode())
         # More than may call at a time: some of them wait for another try.
@@ -116,7 +127,7 @@ class ServerBackend:
 
     def _find_out(self) -> None:
         """Find out how the server weighs texts or names choices, before any document is asked."""
-        if not self.shows_likelihoods:
+        if self._server.arguments.choices != "likelihoods":
             if self._letters is None:
                 self._letters = self._probe(find_letters)
         elif self._scales is None:

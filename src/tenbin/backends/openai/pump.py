@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
+from itertools import chain
 from typing import Generic, TypeVar
 
 Session = TypeVar("Session")
@@ -29,7 +30,7 @@ class _End:
 class _Pump(Generic[Session, Item, Result]):
     def __init__(
         self,
-        items: Sequence[Item],
+        items: Iterable[Item],
         session: Callable[[], AbstractAsyncContextManager[Session]],
         answer: Callable[[Session, Item], Awaitable[Result]],
         together: int,
@@ -37,9 +38,9 @@ class _Pump(Generic[Session, Item, Result]):
         self._source = iter(items)
         self._session = session
         self._answer = answer
-        self._workers = min(together, len(items))
+        self._workers = together
+        self._items: asyncio.Queue[Item | _End] = asyncio.Queue()
         self._results: queue.SimpleQueue[Result | _End] = queue.SimpleQueue()
-        self._room = asyncio.Semaphore(2 * together)
         self._loop = asyncio.new_event_loop()
         self._task = self._loop.create_task(self._work_all())
         self._thread = threading.Thread(target=self._run, name="tenbin-calls", daemon=True)
@@ -47,17 +48,25 @@ class _Pump(Generic[Session, Item, Result]):
     def results(self) -> Iterator[Result]:
         self._thread.start()
         try:
+            # Items are taken here and not in the loop's thread: they may be read from a database.
+            for _ in range(2 * self._workers):
+                self._feed()
             while True:
                 found = self._results.get()
                 if isinstance(found, _End):
                     if found.error is not None:
                         raise found.error
                     return
-                self._tell(self._room.release)
+                self._feed()
                 yield found
         finally:
             self._tell(self._task.cancel)
             self._thread.join()
+
+    def _feed(self) -> None:
+        """Give the loop one more item; after the last one, a mark that ends one of its workers."""
+        item = next(self._source, _End(None))
+        self._tell(lambda: self._items.put_nowait(item))
 
     def _tell(self, what: Callable[[], object]) -> None:
         # The loop is closed already when the work ended by itself.
@@ -80,18 +89,12 @@ class _Pump(Generic[Session, Item, Result]):
             await together(*(self._work(session) for _ in range(self._workers)))
 
     async def _work(self, session: Session) -> None:
-        while True:
-            await self._room.acquire()
-            try:
-                item = next(self._source)
-            except StopIteration:
-                self._room.release()
-                return
+        while not isinstance(item := await self._items.get(), _End):
             self._results.put(await self._answer(session, item))
 
 
 def pumped(
-    items: Sequence[Item],
+    items: Iterable[Item],
     session: Callable[[], AbstractAsyncContextManager[Session]],
     answer: Callable[[Session, Item], Awaitable[Result]],
     together: int,
@@ -99,13 +102,14 @@ def pumped(
     """Answer items, so many at a time, each given as soon as it is known.
 
     Args:
-        items: What is to be answered.
+        items: What is to be answered; taken in the thread that iterates, as there is room.
         session: What all of them share, open as long as the work goes on.
         answer: One answer; what it raises ends all, after the answers that are known already.
         together: How many are worked on at a time.
     """
-    if items:
-        yield from _Pump(items, session, answer, together).results()
+    rest = iter(items)
+    for first in rest:  # without any, no thread and no connection
+        yield from _Pump(chain([first], rest), session, answer, together).results()
 
 
 async def together(*work: Awaitable[Result]) -> list[Result]:

@@ -6,25 +6,17 @@ Knows the backend protocol; what a model is, the wrapped backend knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
-from tenbin.backends.base import (
-    Backend,
-    BackendSettings,
-    ChatFormat,
-    Tokenizer,
-    Workers,
-    chat_format_of,
-    weighs_texts,
-)
+from tenbin.backends.base import NONE_KNOWN, Backend, BackendSettings, Capabilities, Workers
 from tenbin.backends.ray.capacity import total_resources
 from tenbin.backends.ray.cluster import join_cluster, leave_cluster
 from tenbin.backends.ray.dispatch import dispatch
 from tenbin.backends.ray.resources import device_for, each_worker, memory_share, worker_count
-from tenbin.backends.ray.shard_ledger import Ledger, Pairs, Tally
+from tenbin.backends.ray.shard_ledger import Ledger, Shard, Tally
 from tenbin.backends.ray.sharding import cut
 from tenbin.backends.ray.worker import Terms, python_version
 from tenbin.backends.ray.worker_pool import Crew
@@ -65,19 +57,9 @@ class RayBackend:
         self._is_closed = False
 
     @property
-    def tokenizer(self) -> Tokenizer | None:
-        """The wrapped backend's."""
-        return self._wrapped.tokenizer
-
-    @property
-    def chat_format(self) -> ChatFormat | None:
-        """The wrapped backend's."""
-        return chat_format_of(self._wrapped)
-
-    @property
-    def shows_likelihoods(self) -> bool:
-        """The wrapped backend's."""
-        return weighs_texts(self._wrapped)
+    def capabilities(self) -> Capabilities:
+        """The wrapped backend's, but shards are cut by prefix, and can be cut again."""
+        return replace(self._wrapped.capabilities, resumable=True, request_order="prefix")
 
     def describe(self) -> Mapping[str, Any]:
         """What the workers' backends say of themselves; how the work was spread, under `scale`."""
@@ -106,13 +88,18 @@ class RayBackend:
             "differing": list(differing),
         }
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
-        """Answer every request exactly once, a shard at a time."""
-        for pairs in self.run_portions(sorted(requests, key=lambda request: request.place)):
-            yield from pairs
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
+        """Answer every request whose key is not known exactly once, a shard at a time.
 
-    def run_portions(self, requests: Iterable[Request]) -> Iterator[Pairs]:
-        """Every shard's answers, each as soon as it is whole; shards are cut as workers ask."""
+        Shards are cut as workers ask for them. A run that was interrupted cuts the same requests
+        into the same shards; those whose answers are all known are left out.
+
+        Args:
+            requests: In the order of their places; a list may be in any order.
+            known: Keys of those that are answered.
+        """
         if self._is_closed:
             raise BackendError("the backend was closed", "open it again")
         if self._crew is None:
@@ -123,10 +110,23 @@ class RayBackend:
                 max(1, int(self._each["CPU"])),
             )
             self._crew = Crew(self._settings, terms, self._count, self._each, self._notify)
-        ledger = Ledger.of(cut(requests, self._workers.shard_size))
+        if isinstance(requests, Sequence):
+            requests = sorted(requests, key=lambda request: request.place)
+        ledger = Ledger.of(self._shards(requests, known))
         self._tallies.append(ledger.tally)
-        yield from dispatch(self._crew, ledger)
+        for pairs in dispatch(self._crew, ledger):
+            yield from pairs
         self._tell_differences()
+
+    def _shards(self, requests: Iterable[Request], known: Container[str]) -> Iterator[Shard]:
+        for shard in cut(requests, self._workers.shard_size):
+            there = frozenset(request.key for request in shard if request.key in known)
+            if len(there) == len(shard):
+                continue
+            if there and not self._wrapped.capabilities.resumable:
+                yield Shard([request for request in shard if request.key not in there])
+            else:
+                yield Shard(shard, there)
 
     def _tell_differences(self) -> None:
         assert self._crew is not None

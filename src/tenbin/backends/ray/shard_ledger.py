@@ -26,6 +26,8 @@ class Shard:
     """Requests that are answered together, by one worker."""
 
     requests: Sequence[Request]
+    known: frozenset[str] = frozenset()
+    """Keys of requests that are answered already and complete the batches of the others."""
     patience: int = _STRIKES
     """Workers that may die over it."""
     strikes: int = 0
@@ -57,7 +59,7 @@ class Tally:
 class Ledger:
     """The state of all shards of one run."""
 
-    _uncut: Iterator[Sequence[Request]] = field(default_factory=lambda: iter(()))
+    _uncut: Iterator[Shard] = field(default_factory=lambda: iter(()))
     _new: deque[Shard] = field(default_factory=deque)
     """The next ones, as far ahead as anybody looked."""
     _returned: deque[Shard] = field(default_factory=deque)
@@ -65,9 +67,9 @@ class Ledger:
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
-    def of(cls, portions: Iterable[Sequence[Request]]) -> Ledger:
+    def of(cls, shards: Iterable[Shard]) -> Ledger:
         """A ledger of shards that nobody has yet."""
-        return cls(iter(portions))
+        return cls(iter(shards))
 
     @property
     def is_complete(self) -> bool:
@@ -77,10 +79,10 @@ class Ledger:
     def has_more_than(self, count: int) -> bool:
         """Whether more shards than that are with nobody."""
         while len(self._new) + len(self._returned) <= count:
-            portion = next(self._uncut, None)
-            if portion is None:
+            shard = next(self._uncut, None)
+            if shard is None:
                 return False
-            self._new.append(Shard(portion))
+            self._new.append(shard)
         return True
 
     def take(self, now: float, held: Iterable[Shard]) -> Shard | None:
@@ -158,6 +160,11 @@ class Ledger:
         """Halve a shard that workers keep dying over, until the one request is found."""
         del self._out[id(shard)]
         shard.is_done = True
+        if shard.known:
+            # Known requests only complete batches: the one that kills is among the others.
+            unanswered = [one for one in shard.requests if one.key not in shard.known]
+            self._returned.append(Shard(unanswered, patience=1))
+            return []
         if len(shard.requests) > 1:
             middle = len(shard.requests) // 2
             for half in (shard.requests[:middle], shard.requests[middle:]):

@@ -84,8 +84,10 @@ class Worker:
             return Refused(error.message, error.hint, node)
         return Opened(node, os.getpid())
 
-    def answer(self, requests: Sequence[Request]) -> Answered | Refused:
-        """Answer a shard whole.
+    def answer(
+        self, requests: Sequence[Request], known: frozenset[str] = frozenset()
+    ) -> Answered | Refused:
+        """Answer a shard whole, but for requests whose answers are known.
 
         Raises:
             ModelLost: The driver counts it as this worker's death.
@@ -93,7 +95,9 @@ class Worker:
         assert self._backend is not None
         started = time.monotonic()
         try:
-            pairs = list(self._backend.run(requests))
+            # A backend that does not resume is given no known ones and may have no such parameter.
+            run = self._backend.run
+            pairs = list(run(requests, known) if known else run(requests))
         except ModelLost:
             raise
         except TenbinError as error:

@@ -79,7 +79,7 @@ class Crew:
 
     def give(self, member: Member, shard: Shard) -> None:
         """Hand a shard over; it is carried only now, so the object store holds little."""
-        member.shards[member.actor.answer.remote(shard.requests)] = shard
+        member.shards[member.actor.answer.remote(shard.requests, shard.known)] = shard
 
     def events(self, timeout: float) -> list[Event]:
         """What happened, waiting at most so many seconds for something to happen.

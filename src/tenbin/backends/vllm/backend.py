@@ -7,11 +7,12 @@ engine. Opening it is cheap but for the import; the engine is started by the fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
-from tenbin.backends.base import Backend, BackendSettings, Encoding
+from tenbin.backends.base import NONE_KNOWN, Backend, BackendSettings, Capabilities, Encoding
 from tenbin.backends.gc_pause import resting_collector
 from tenbin.backends.text.encoding import EncodedPrompt, encode_prompts
 from tenbin.backends.text.generation_jobs import Job, Pens, job_of
@@ -61,6 +62,11 @@ class VllmBackend:
         """The model's tokenizer; needs no weights."""
         return self._checkpoint.tokenizer
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """Scores and generates."""
+        return Capabilities(tokenizer=self._checkpoint.tokenizer)
+
     def describe(self) -> Mapping[str, Any]:
         """What results record: engine, dtype, device, encoding, model and its revision."""
         tokenizer = self._checkpoint.tokenizer
@@ -88,10 +94,12 @@ class VllmBackend:
             "libraries": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
         }
 
-    def run(self, requests: Sequence[Request]) -> Iterator[tuple[str, Response]]:
-        """Answer every request exactly once, in any order, each as soon as it is known."""
-        for at in range(0, len(requests), _PORTION):
-            part = requests[at : at + _PORTION]
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
+        """Answer every request exactly once, in any order, each as soon as its answer is known."""
+        rest = iter(requests)
+        while part := list(islice(rest, _PORTION)):
             scores = [request for request in part if isinstance(request, Score)]
             rolls = [request for request in part if isinstance(request, Rolling)]
             texts = [request for request in part if isinstance(request, Generate)]
