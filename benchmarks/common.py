@@ -74,7 +74,8 @@ def prompts_for(backend: Backend, **options: Any) -> list[Prompt]:
     setups = choose_cells(config)
     data = load_data(config, setups)
     settings = prompt_settings(config)
-    return [p for setup in setups for p in prompts_of(setup, data, settings, backend.capabilities.tokenizer)]
+    tokenizer = backend.capabilities.tokenizer
+    return [p for setup in setups for p in prompts_of(setup, data, settings, tokenizer)]
 
 
 def requests_for(prompts: Sequence[Prompt]) -> list[Request]:
