@@ -11,8 +11,8 @@ from tenbin.backends.base import Backend, check_backend
 from tenbin.config import AUTO, RunConfig, build_config
 from tenbin.errors import ConfigError
 from tenbin.pipeline.ask import Listener
-from tenbin.results.folder import read_run
 from tenbin.results.outcomes import outcomes_of
+from tenbin.results.read import read_run
 
 
 class Silence:
@@ -330,14 +330,14 @@ def consistency(
             given.append((str(run.path or "run"), run.document, run.samples))
         else:
             stored = read_run(run)
-            given.append((str(run), stored.document, stored.samples(COLUMNS)))
+            given.append((str(run), stored.document, stored.sample_rows(COLUMNS)))
     return examine(given, tasks, reference, alignment, metric)
 
 
 def load_run(path: str | Path) -> Run:
     """Read a stored run by its folder or its result.json."""
     stored = read_run(path)
-    return Run(stored.document, list(stored.samples()), stored.path)
+    return Run(stored.document, list(stored.sample_rows()), stored.path)
 
 
 def doctor(

@@ -12,7 +12,7 @@ import pytest
 
 from tenbin.cli import main
 from tenbin.journal.store import Journal
-from tenbin.results.folder import read_run
+from tenbin.results.read import read_run
 from tests.journal.made import COUNT, answer_all, answer_to, journal_file
 
 Captured = pytest.CaptureFixture[str]

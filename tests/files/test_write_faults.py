@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tenbin.cli import main
-from tenbin.results.folder import read_run
+from tenbin.results.read import read_run
 from tests.faults import faulty_writes
 from tests.journal.made import answer_all, journal_file
 

@@ -30,9 +30,12 @@ from tenbin.journal.payloads import decode, encode
 from tenbin.journal.store import Journal
 from tenbin.pipeline.record import run_file
 from tenbin.records import Picked, Response, Rolled, Scores, Text, Usage
-from tenbin.results.folder import RunFolder, read_run, write_run
+from tenbin.results.folder import RunFolder, write_run
+from tenbin.results.migrate import migrate
 from tenbin.results.progress import read_progress, write_progress
-from tenbin.results.samples import read_samples, write_samples
+from tenbin.results.read import read_run, read_samples
+from tenbin.results.schema import Sample
+from tenbin.results.write import write_samples
 from tenbin.sandbox.printable import brief, visible
 from tenbin.statistics.alignment import natural_order
 from tests.report.made_run import choice_row, config, result
@@ -175,15 +178,16 @@ def test_a_stored_run(documents: list[tuple[str, str, float | None]], noted: Any
     ]
     for row, (_, answer, value) in zip(rows, documents, strict=True):
         row["outcomes"][0].update(value=value, answer=answer)
-    document = result({"made": config("made")}, rows, noted=noted)
+    document = result({"made": config("made")}, rows, model={"model": "made", "noted": noted})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_run(RunFolder(folder, folder / "result.json"), document, rows, document["config"])
         stored = read_run(folder)
-        assert {name: stored.document[name] for name in document} == json.loads(
-            json.dumps(document)
-        )
-        for row, found in zip(rows, stored.samples(), strict=True):
+        assert stored.result.to_json() == {
+            **migrate(json.loads(json.dumps(document)), stored.version),
+            "samples": stored.document["samples"],
+        }
+        for row, found in zip(rows, stored.sample_rows(), strict=True):
             assert {name: found[name] for name in row if name != "outcomes"} == {
                 name: value for name, value in row.items() if name != "outcomes"
             }
@@ -198,11 +202,11 @@ def test_a_row_of_samples(words: list[str], value: float | None, logprobs: list[
     row["outcomes"][0]["value"] = value
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "samples.parquet"
-        write_samples(path, [row, row])
+        write_samples(path, [Sample.from_json(row)] * 2)
         first, second = read_samples(path)
     assert first == second
-    assert first["choices"] == words and first["logprobs"] == logprobs
-    assert first["generated"] == "".join(words) and first["outcomes"][0]["value"] == value
+    assert first.choices == words and first.logprobs == logprobs
+    assert first.generated == "".join(words) and first.outcomes[0].value == value
 
 
 @quick

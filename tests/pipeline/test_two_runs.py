@@ -10,7 +10,7 @@ from typing import Any
 
 from tenbin.cli import main
 from tenbin.journal.show import describe_journal, find_journals
-from tenbin.results.folder import read_run
+from tenbin.results.read import read_run
 
 RUNS = 3
 

@@ -13,7 +13,7 @@ from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.cli.report import write_report
 from tenbin.metrics import steps
-from tenbin.results.folder import read_run
+from tenbin.results.read import read_run
 from tests.browser import OpenPage
 from tests.report.made_run import choice_row, choice_run, config, result, write
 
@@ -104,7 +104,7 @@ def test_the_prompt_is_shown_exactly_and_folds(
     page.wait_for_selector(".sample pre")
     stored = next(
         row
-        for row in read_run(scripted_run).samples()
+        for row in read_run(scripted_run).sample_rows()
         if row["id"] == "jnli-1.3-0.2" and row["document"] == "sv02"
     )
     assert page.locator(".examples pre").count() == 0, "examples are made when unfolded"

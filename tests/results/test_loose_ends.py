@@ -11,7 +11,7 @@ import pytest
 
 import tenbin
 from tenbin.errors import ResultError
-from tenbin.results.shape import shape_fault
+from tenbin.results.read import parse_result
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -37,10 +37,12 @@ CHANGES: list[tuple[str, Change]] = [
 def test_what_does_not_fit_together_is_named(
     document: dict[str, Any], fault: str, change: Change
 ) -> None:
-    assert shape_fault(document) is None
+    assert parse_result(document, Path("result.json")).to_json() == document
     changed = copy.deepcopy(document)
     change(changed)
-    assert fault in str(shape_fault(changed))
+    with pytest.raises(ResultError) as caught:
+        parse_result(changed, Path("result.json"))
+    assert fault in caught.value.message
 
 
 def test_samples_without_an_outcome_that_has_a_score(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ import tenbin
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.errors import ConfigError
-from tenbin.results.folder import choose_folder, leave_folder
-from tenbin.results.locking import is_locked
+from tenbin.results.folder import choose_folder, is_locked, leave_folder
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -14,8 +14,8 @@ import tenbin
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.errors import ResultError
 from tenbin.files.atomic import atomic_file
-from tenbin.results import folder as folders
-from tenbin.results.reading import read_run
+from tenbin.results import write
+from tenbin.results.read import read_run
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -155,7 +155,7 @@ def test_listing_reads_no_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def fail(*arguments: object) -> str:
         raise AssertionError("the samples were hashed")
 
-    monkeypatch.setattr("tenbin.results.reading.samples_digest", fail)
+    monkeypatch.setattr("tenbin.results.read.samples_digest", fail)
     assert read_run(tmp_path / "r.json").document["results"]
 
 
@@ -168,6 +168,6 @@ def test_files_get_their_names_in_the_documented_order(
         order.append(path.name)
         return atomic_file(path)
 
-    monkeypatch.setattr(folders, "atomic_file", noted)
+    monkeypatch.setattr(write, "atomic_file", noted)
     evaluate(tmp_path / "r.json")
     assert order[::-1] == ["samples.parquet", "run.yaml", "result.json", "r.json"]

@@ -13,7 +13,7 @@ import pytest
 
 from tenbin.api import compare, load_run
 from tenbin.errors import ResultError
-from tenbin.results.folder import read_run
+from tenbin.results.read import read_run
 from tests.report.made_run import choice_run
 
 

@@ -12,7 +12,7 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.report.charts.draw import import_altair
     from tenbin.report.html.messages import messages
     from tenbin.report.terminal.scores import print_results
-    from tenbin.results.folder import read_run
+    from tenbin.results.read import read_run
 
     import_altair()
     messages(options.language)
@@ -30,7 +30,7 @@ def write_report(
     from tenbin.report.html.build import build_page, choose_charts
     from tenbin.report.html.write import write_page
     from tenbin.report.terminal.console import make_console
-    from tenbin.results.folder import read_run
+    from tenbin.results.read import read_run
 
     console = make_console()
     page = build_page([read_run(path) for path in runs], language)

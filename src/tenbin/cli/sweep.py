@@ -47,11 +47,11 @@ def _stored(options: argparse.Namespace) -> _Reported:
         )
 
     from tenbin.pipeline.sweep import full_report
-    from tenbin.results.folder import read_run
     from tenbin.results.outcomes import outcomes_of
+    from tenbin.results.read import read_run
 
     stored = read_run(options.run)
-    report = full_report(stored.document, outcomes_of(stored.samples()), options.metric)
+    report = full_report(stored.document, outcomes_of(stored.sample_rows()), options.metric)
     return report, stored.document
 
 

@@ -1,62 +1,159 @@
-"""Where a run is kept: a folder with result.json, samples.parquet and run.yaml.
+"""The folder of a run: where it is, and the lock that keeps other runs out.
 
-`--output_path result.json` writes that file and the folder `result.run` beside it; any other
-path is a folder in which each run gets a folder of its own. `reading` reads them back.
+`--output_path result.json` writes that file and the folder `result.run` beside it; any other path
+is a folder in which each run gets a folder of its own.
+
+The operating system holds the lock, so that a killed process leaves none behind; the file says who
+holds it.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
+import os
 import re
+import socket
+import weakref
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ConfigError
-from tenbin.files.atomic import atomic_file, remove_abandoned
+from tenbin.files.atomic import remove_abandoned
 from tenbin.files.disk_errors import unwritten, writing
-from tenbin.results.locking import PlaceLock
-from tenbin.results.reading import (
-    FACT_RUN,
-    FACT_SCHEMA,
-    RESULT,
-    SAMPLES,
-    StoredRun,
-    read_run,
-)
-from tenbin.results.samples import write_samples
 
-RUN_FILE = "run.yaml"
-_REMEDY = "name another place with --output_path: all answers are kept in the journal"
+if TYPE_CHECKING:
+    from tenbin.results.read import StoredRun
+
+RESULT, SAMPLES, RUN_FILE = "result.json", "samples.parquet", "run.yaml"
+REMEDY = "name another place with --output_path: all answers are kept in the journal"
 _PARTIALS = ".*.partial"
 _OF_ONE_RUN = ("sweep.json", "report.html")
-"""What other commands put into the folder: it tells of the run that was there then."""
+"""Files that other commands put into the folder about the run that was there then."""
+LOCK = ".lock"
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
+"""What a file system says that cannot lock files."""
 
-__all__ = [
-    "RESULT",
-    "RUN_FILE",
-    "SAMPLES",
-    "RunFolder",
-    "StoredRun",
-    "choose_folder",
-    "discard_reports",
-    "leave_folder",
-    "read_run",
-    "write_run",
-]
+
+class FolderLock:
+    """The right to write into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take it.
+
+        Raises:
+            ConfigError: Another run has it, and lives.
+            OSError: The folder cannot be written.
+        """
+        self._path = folder / LOCK
+        self.supported = True
+        """Whether the file system locks files; where it does not, nothing keeps others out."""
+        self._handle: int | None = self._take()
+        _held.add(self)
+
+    def _take(self) -> int:
+        while True:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = _read(handle)
+                os.close(handle)
+                raise ConfigError(
+                    f"{self._path.parent}: another run writes there{holder}",
+                    "wait until it is over, stop it, or name another --output_path",
+                ) from None
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    os.close(handle)
+                    raise
+                self.supported = False
+            if self._is_current(handle):
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, _signature(), 0)
+                return handle
+            os.close(handle)  # the run before has taken its file away: there is a new one by now
+
+    def _is_current(self, handle: int) -> bool:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return False
+        mine = os.fstat(handle)
+        return (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)
+
+    def release(self) -> None:
+        """Let others in; the file is taken away first, while nobody else can have it."""
+        if self._handle is not None:
+            with suppress(OSError):
+                self._path.unlink()
+            self.forget()
+
+    def forget(self) -> None:
+        """Close the file and leave it where it is."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+_held: weakref.WeakSet[FolderLock] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    # A forked process shares the lock: a child that outlives its parent would keep it.
+    for lock in list(_held):
+        lock.forget()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a living run writes into a folder."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+def _signature() -> bytes:
+    since = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    told = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+    return json.dumps(told).encode()
+
+
+def _read(handle: int) -> str:
+    """Who holds it, as far as the file says."""
+    try:
+        told = json.loads(os.pread(handle, 1000, 0))
+        return f": process {told['pid']} on {told['host']}, since {told['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The place of one run."""
+    """The folder of one run."""
 
     path: Path
     result_file: Path
     """Where the user asked for result.json; the folder has one too."""
-    lock: PlaceLock | None = None
+    lock: FolderLock | None = None
     """Keeps other runs out; None: nobody was kept out."""
 
 
@@ -83,7 +180,7 @@ def choose_folder(output_path: str | None, model: str, stamp: str) -> RunFolder:
             result_file = path / RESULT
         if result_file.is_dir():
             raise IsADirectoryError(21, "it is a folder", str(result_file))
-        lock = PlaceLock(path)
+        lock = FolderLock(path)
         remove_abandoned(path, _PARTIALS)
         remove_abandoned(result_file.parent, f".{escape(result_file.name)}.*.partial")
     except OSError as error:
@@ -115,44 +212,30 @@ def leave_folder(folder: RunFolder) -> None:
         folder.path.rmdir()
 
 
+def discard_reports(folder: RunFolder) -> None:
+    """Take away what was made of another run that was kept here."""
+    with writing(folder.path, REMEDY):
+        for name in _OF_ONE_RUN:
+            (folder.path / name).unlink(missing_ok=True)
+
+
+def read_run(path: str | Path) -> StoredRun:
+    """The same as `results.read.read_run`."""
+    from tenbin.results import read
+
+    return read.read_run(path)
+
+
 def write_run(
     folder: RunFolder,
     document: Mapping[str, Any],
     rows: Iterable[Mapping[str, Any]],
     run_file: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write all files of a run; each appears whole or not at all.
+    """Write a run that is given as plain values."""
+    from tenbin.results import write
+    from tenbin.results.schema import RunResult, Sample
 
-    All are written out before the first gets its name. Where the process is killed between two
-    names, the digest in result.json tells that they do not belong together.
-
-    Returns:
-        The document as it was written: with what identifies the samples.
-    """
-    from tenbin.files.yaml_text import write_yaml
-
-    path = folder.path
-    facts = {FACT_SCHEMA: str(document.get("schema_version"))}
-    if "run_id" in document:
-        facts[FACT_RUN] = document["run_id"]
-    results = dict.fromkeys((folder.result_file, path / RESULT))
-    with ExitStack() as names:
-        names.enter_context(writing(path, _REMEDY))
-        # They get their names in the opposite order: samples first, the user's own file last.
-        results_written = [names.enter_context(atomic_file(file)) for file in results]
-        settings = names.enter_context(atomic_file(path / RUN_FILE))
-        samples = names.enter_context(atomic_file(path / SAMPLES))
-        written = write_samples(samples, rows, facts)
-        complete = {**document, "samples": {"sha256": written.sha256, "bytes": written.bytes}}
-        text = json.dumps(complete, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        for file in results_written:
-            file.write_text(text, encoding="utf-8")
-        settings.write_text(write_yaml(dict(run_file)), encoding="utf-8")
-    return complete
-
-
-def discard_reports(folder: RunFolder) -> None:
-    """Take away what was made of another run that was kept here."""
-    with writing(folder.path, _REMEDY):
-        for name in _OF_ONE_RUN:
-            (folder.path / name).unlink(missing_ok=True)
+    result = RunResult.model_validate(document)
+    samples = (Sample.from_json(row) for row in rows)
+    return write.write_run(folder, result, samples, run_file).to_json()

@@ -1,187 +1,172 @@
-"""Every document of a run as a row of a Parquet file that pandas, polars and duckdb open.
-
-Knows the file; `columns` says what it has, `rows` what goes into them.
-"""
+"""Judged documents as samples, and samples back into outcomes."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
-from tenbin.errors import ResultError
-from tenbin.results.columns import RowError, check_columns, check_row, samples_schema
+from tenbin.records import (
+    Cell,
+    Failure,
+    Outcome,
+    Picked,
+    Prompt,
+    Response,
+    Rolled,
+    Scores,
+    Text,
+)
+from tenbin.results.schema import Sample, SampledAnswer, SampleOutcome
 
-# Rows a group of the file: small enough to be made and read on demand, large enough to compress.
-_ROWS_A_GROUP = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What identifies a samples file."""
-
-    sha256: str
-    bytes: int
-    rows: int
+Outcomes: TypeAlias = Mapping[tuple[str, str], Sequence[Outcome]]
+"""The outcomes of a run, by task id and metric."""
 
 
-class _Sink:
-    """A file that is hashed as it is written."""
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.digest = hashlib.sha256()
-
-    def write(self, data: Any) -> int:
-        self.digest.update(data)
-        return self._file.write(data)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        self.closed = True
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-
-def write_samples(
-    path: Path, rows: Iterable[Mapping[str, Any]], facts: Mapping[str, str] | None = None
-) -> Written:
-    """Write rows in groups, so that memory does not grow with their number.
+def make_sample(
+    prompt: Prompt,
+    response: Response,
+    bare: Response | None,
+    outcomes: Sequence[Outcome],
+    further: Sequence[Response] = (),
+    aggregations: Mapping[str, str] | None = None,
+) -> Sample:
+    """One judged document as a row of samples.parquet.
 
     Args:
-        path: The file.
-        rows: The documents.
-        facts: Kept in the file beside the rows: which run it belongs to.
+        prompt: The document as it was asked.
+        response: Its answer.
+        bare: The answer without the prompt, if one was asked for.
+        outcomes: What the metrics say.
+        further: The second and later sampled answers.
+        aggregations: How each metric makes one number of the values of documents.
     """
-    import pyarrow.parquet as pq
+    answers, cell = (response, *further), prompt.cell
+    failure = failure_of((*answers, bare), outcomes)
+    scores = response if isinstance(response, Scores) else None
+    picked = response if isinstance(response, Picked) else None
+    first = _answer(prompt, response)
+    logprobs, token_counts = _likelihoods(response)
+    return Sample(
+        id=cell.id,
+        task=cell.task,
+        version=cell.version,
+        template=cell.template,
+        language=prompt.language,
+        shots=cell.shots,
+        seed=cell.seed,
+        document=prompt.document,
+        row=prompt.row,
+        item=prompt.item,
+        group=prompt.group,
+        prompt=prompt.text,
+        continuations=prompt.continuations,
+        choices=prompt.choices,
+        num_choices=prompt.num_choices,
+        logprobs=logprobs,
+        token_counts=token_counts,
+        greedy=scores.greedy if scores else None,
+        unconditional_logprobs=bare.logprobs if isinstance(bare, Scores) else None,
+        picked_by=picked.way if picked else None,
+        labels=picked.labels if picked else None,
+        label_logprobs=picked.logprobs if picked else None,
+        added=picked.added if picked else None,
+        generated=picked.text if picked else first.text,
+        finish=first.finish,
+        generated_tokens=first.tokens,
+        thinking=first.thinking,
+        thinking_tokens=first.thinking_tokens,
+        thinking_end=first.thinking_end,
+        samples=[_answer(prompt, one) for one in answers] if prompt.sampling else None,
+        truncated_tokens=getattr(response, "truncated", 0),
+        stop=prompt.stop,
+        max_gen_toks=prompt.max_gen_toks if prompt.kind == "generate" else None,
+        gold=prompt.gold,
+        target=prompt.target,
+        references=prompt.references,
+        examples=prompt.examples,
+        dropped_examples=prompt.dropped_examples,
+        parts=prompt.parts,
+        outcomes=[_outcome(one, aggregations or {}) for one in outcomes],
+        failure_kind=failure.kind if failure else None,
+        failure_message=failure.message if failure else None,
+    )
 
-    schema, count = samples_schema(), 0
-    if facts:
-        schema = schema.with_metadata(dict(facts))
-    with path.open("wb") as file:
-        sink = _Sink(file)
-        with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-            for group in _grouped(rows):
-                count += len(group)
-                writer.write_table(_table(group, schema))
-        return Written(sink.digest.hexdigest(), file.tell(), count)
+
+def failure_of(
+    responses: Sequence[Response | None], outcomes: Sequence[Outcome] = ()
+) -> Failure | None:
+    """Why a document failed: an answer that did not come, else one that could not be judged."""
+    failed = (one for one in responses if isinstance(one, Failure))
+    unjudged = (one.failure for one in outcomes if one.failure is not None)
+    return next(failed, None) or next(unjudged, None)
 
 
-def _table(group: Sequence[Mapping[str, Any]], schema: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return pa.Table.from_pylist(group, schema=schema)
-    except UnicodeEncodeError:
-        # A server may send half a surrogate pair, which is no character and has no place in a file.
-        return pa.Table.from_pylist([_encodable(row) for row in group], schema=schema)
-
-
-def _encodable(value: Any) -> Any:
-    """A row with U+FFFD in place of each half of a surrogate pair."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {name: _encodable(one) for name, one in value.items()}
-    return [_encodable(one) for one in value] if isinstance(value, list) else value
+def _likelihoods(response: Response) -> tuple[Sequence[float] | None, Sequence[int] | None]:
+    """Log-likelihoods and token counts: one for each continuation, or one for a whole text."""
+    if isinstance(response, Scores):
+        return response.logprobs, response.token_counts
+    if isinstance(response, Rolled):
+        return [response.logprob], [response.token_count]
+    return None, None
 
 
-def samples_digest(path: Path) -> str:
-    """The sha256 of a samples file; worked out once for a file that stays the same.
+def _answer(prompt: Prompt, response: Response) -> SampledAnswer:
+    """A generated answer; all null if there is none.
 
-    Raises:
-        ResultError: The file is missing or cannot be read.
+    Thinking is null if it was not kept apart. Some servers keep it apart without being asked.
     """
-    try:
-        found = path.stat()
-        return _digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    if not isinstance(response, Text):
+        return SampledAnswer()
+    if prompt.thinking is None and response.thinking_end == "none":
+        return SampledAnswer(response.text, response.finish, response.token_count)
+    return SampledAnswer(
+        response.text,
+        response.finish,
+        response.token_count,
+        response.thinking,
+        response.thinking_tokens,
+        response.thinking_end,
+    )
 
 
-@lru_cache(maxsize=64)
-def _digest(path: Path, size: int, changed: int, inode: int) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+def _outcome(outcome: Outcome, aggregations: Mapping[str, str]) -> SampleOutcome:
+    return SampleOutcome(
+        outcome.metric,
+        outcome.value,
+        outcome.answer,
+        outcome.predicted,
+        aggregations.get(outcome.metric),
+        outcome.weight,
+        outcome.values or None,
+        outcome.answers or None,
+    )
 
 
-def samples_facts(path: Path) -> dict[str, str]:
-    """What a samples file says of itself beside its rows; nothing where it says nothing.
-
-    Raises:
-        ResultError: The file is missing or damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        told = pq.read_metadata(path).metadata or {}
-        return {key.decode(): value.decode() for key, value in told.items()}
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> ResultError:
-    if isinstance(error, FileNotFoundError):
-        return ResultError(f"{path}: the samples are missing", "run the same command again")
-    return ResultError(f"{path}: the samples cannot be read: {error}", "run the same command again")
-
-
-def _grouped(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    group: list[Mapping[str, Any]] = []
-    for row in rows:
-        group.append(row)
-        if len(group) == _ROWS_A_GROUP:
-            yield group
-            group = []
-    if group:
-        yield group
+def outcomes_of(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Outcome]]:
+    """The outcomes of every task id and metric, in the order of the samples."""
+    found: dict[tuple[str, str], list[Outcome]] = {}
+    for sample in samples:
+        cell = _cell(sample)
+        for outcome in sample.outcomes:
+            found.setdefault((sample.id, outcome.metric), []).append(
+                Outcome(
+                    cell,
+                    sample.document,
+                    outcome.metric,
+                    outcome.value,
+                    outcome.answer,
+                    outcome.predicted,
+                    sample.gold,
+                    sample.group,
+                    outcome.weight,
+                    tuple(outcome.values or ()),
+                    tuple(outcome.answers or ()),
+                )
+            )
+    return found
 
 
-def read_samples(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of a samples file, a group at a time, whole or in some columns.
-
-    Columns that runs of earlier shapes do not have are null in every row.
-
-    Raises:
-        ResultError: When the file is missing or damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        with pq.ParquetFile(path) as file:
-            schema = file.schema_arrow
-            check_columns(schema)
-            wanted = samples_schema().names if columns is None else columns
-            absent = dict.fromkeys(name for name in wanted if schema.get_field_index(name) < 0)
-            for batch in file.iter_batches(batch_size=_ROWS_A_GROUP, columns=columns):
-                for row in batch.to_pylist():
-                    number += 1
-                    check_row(row)
-                    yield {**row, **absent} if absent else row
-    except RowError as error:
-        raise ResultError(f"{path}, row {number}: {error}", "run the same command again") from error
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
+def _cell(sample: Sample) -> Cell:
+    cell = Cell(sample.task, sample.version, sample.template, sample.shots, sample.seed)
+    mark = sample.id.removeprefix(cell.id)
+    return Cell(cell.task, cell.version, cell.template, cell.shots, cell.seed, mark)

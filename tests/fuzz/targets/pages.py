@@ -14,7 +14,7 @@ from tenbin.report.charts.draw import Chart, Palette, import_altair
 from tenbin.report.html.build import build_page
 from tenbin.report.html.page import Place, page_text
 from tenbin.report.serve.index import list_runs
-from tenbin.results.folder import read_run
+from tenbin.results.read import read_run
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
 from tests.fuzz.target import Target
 from tests.fuzz.targets.seed_run import put_run, seed_run

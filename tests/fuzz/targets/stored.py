@@ -18,7 +18,7 @@ from tenbin.api import compare, consistency, load_run
 from tenbin.report.terminal.comparison import print_comparison
 from tenbin.report.terminal.consistency import print_consistency
 from tenbin.report.terminal.scores import print_results
-from tenbin.results.columns import samples_schema
+from tenbin.results.schema import arrow_schema
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
 from tests.fuzz.target import Target
 from tests.fuzz.targets.seed_run import put_run, seed_run
@@ -94,7 +94,7 @@ def make_samples(rng: Random) -> bytes:
     while True:
         try:
             tree = damage_tree(rng, rows, _WORDS)
-            schema = samples_schema() if rng.randrange(3) else None
+            schema = arrow_schema() if rng.randrange(3) else None
             table = pa.Table.from_pylist(tree, schema=schema)
             if rng.randrange(6) == 0:
                 table = table.drop_columns([rng.choice(table.column_names)])

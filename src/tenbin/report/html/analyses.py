@@ -14,8 +14,8 @@ from tenbin.analysis.consistency.columns import COLUMNS
 from tenbin.analysis.consistency.examine import examine
 from tenbin.analysis.sweep.report import sweep_report
 from tenbin.errors import TenbinError
-from tenbin.results.folder import StoredRun
 from tenbin.results.outcomes import outcomes_of
+from tenbin.results.read import StoredRun
 
 _MOST_CHANGES = 300
 """Changed documents listed for one comparison; the samples can be filtered for all of them."""
@@ -39,7 +39,7 @@ def review_sweep(run: StoredRun) -> dict[str, Any] | None:
         },
     }
     try:
-        report = sweep_report(document, outcomes_of(run.samples()))
+        report = sweep_report(document, outcomes_of(run.sample_rows()))
     except TenbinError as error:
         return {"tasks": [], "error": error.message}
     return {"tasks": report["tasks"]}
@@ -67,7 +67,7 @@ def _languages(document: Mapping[str, Any]) -> int:
 
 
 def _examined(runs: Sequence[StoredRun]) -> dict[str, Any]:
-    given = [(run.path.name, run.document, run.samples(COLUMNS)) for run in runs]
+    given = [(run.path.name, run.document, run.sample_rows(COLUMNS)) for run in runs]
     try:
         return examine(given)
     except TenbinError as error:
@@ -78,7 +78,7 @@ def review_differences(runs: Sequence[StoredRun]) -> dict[str, Any] | None:
     """Each run beside the first; None for one run alone."""
     if len(runs) < 2:
         return None
-    sides = [Side(run.path.name, run.document, list(run.samples())) for run in runs]
+    sides = [Side(run.path.name, run.document, list(run.sample_rows())) for run in runs]
     try:
         compared = compare_runs(sides, Wanted())
     except TenbinError as error:

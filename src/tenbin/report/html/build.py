@@ -22,7 +22,7 @@ from tenbin.report.html.page import Page
 from tenbin.report.html.sample import Explain
 from tenbin.report.html.sample_blocks import Blocks, pack_samples
 from tenbin.report.html.summary import honest_details, run_summary
-from tenbin.results.folder import StoredRun
+from tenbin.results.read import StoredRun
 from tenbin.version import __version__
 
 
@@ -92,7 +92,7 @@ def _drawn(chart: Chart, blocks: Blocks) -> dict[str, Any]:
 
 
 def _run(run: StoredRun, blocks: Blocks, explain: Explain) -> dict[str, Any]:
-    packed = pack_samples(run.document, run.samples(), blocks, explain)
+    packed = pack_samples(run.document, run.sample_rows(), blocks, explain)
     return {
         **run_summary(run.path.name.removesuffix(".run"), run.document, packed),
         "details": blocks.add(honest_details(run.document)),

@@ -24,8 +24,9 @@ from tenbin.report.serve.served_files import (
     read_json,
     text,
 )
+from tenbin.results.folder import RESULT
 from tenbin.results.progress import PROGRESS
-from tenbin.results.reading import RESULT, check_schema
+from tenbin.results.read import check_schema
 
 _DEPTH = 4
 _SILENT_SECONDS = 90

@@ -21,7 +21,8 @@ from tenbin.report.html.build import Reading, build_page
 from tenbin.report.html.page import Page
 from tenbin.report.serve.index import find_runs
 from tenbin.report.serve.served_files import check_plain, check_samples, mapping, read_json
-from tenbin.results.reading import RESULT, SAMPLES, StoredRun, check_schema
+from tenbin.results.folder import RESULT, SAMPLES
+from tenbin.results.read import StoredRun, check_schema, parse_result
 
 _KEPT = 4
 _AT_A_TIME = 2
@@ -159,11 +160,12 @@ def _awaited(building: Future[Page]) -> Page:
 def _read(name: str, path: Path) -> StoredRun:
     try:
         document = mapping(read_json(path / RESULT), "result")
-        check_schema(document, Path(RESULT))
+        version = check_schema(document, Path(RESULT))
+        result = parse_result(document, Path(RESULT))
         check_samples(path / SAMPLES)
     except ResultError as error:
         raise ResultError(f"{name}: {error.message}", error.hint) from None
-    return StoredRun(path, document)
+    return StoredRun(path, result, version)
 
 
 def _key(runs: Mapping[str, Path]) -> str:

@@ -1,0 +1,55 @@
+"""The types of a stored run: `RunResult` is result.json, `Sample` is a row of samples.parquet.
+
+`tenbin schema` prints them as JSON Schema; docs/schema/ holds what it prints.
+"""
+
+from tenbin.results.schema.result import (
+    SCHEMA_VERSION,
+    CellConfig,
+    DataFileEntry,
+    Detectable,
+    DocumentCounts,
+    EngineAnswers,
+    GenerationLengths,
+    MetricDetail,
+    MetricScore,
+    ParallelEntry,
+    PromptEntry,
+    Record,
+    RunResult,
+    SamplesFile,
+    TemplateChoice,
+    TemplateChoices,
+    ThinkingEntry,
+    UnweightedMean,
+    UsageEntry,
+    result_fault,
+)
+from tenbin.results.schema.sample import Sample, SampledAnswer, SampleOutcome, arrow_schema
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "CellConfig",
+    "DataFileEntry",
+    "Detectable",
+    "DocumentCounts",
+    "EngineAnswers",
+    "GenerationLengths",
+    "MetricDetail",
+    "MetricScore",
+    "ParallelEntry",
+    "PromptEntry",
+    "Record",
+    "RunResult",
+    "Sample",
+    "SampleOutcome",
+    "SampledAnswer",
+    "SamplesFile",
+    "TemplateChoice",
+    "TemplateChoices",
+    "ThinkingEntry",
+    "UnweightedMean",
+    "UsageEntry",
+    "arrow_schema",
+    "result_fault",
+]
