@@ -21,7 +21,7 @@ COSTLY = (
     "backends/openai/test_llama.py",
     "backends/test_hf_smollm.py",
     "crash/",
-    "report/test_browser_injection.py",
+    "report/html/test_browser_injection.py",
     "test_documented_command.py",
 )
 """Tests with something in common that takes long to make: a cluster, a server, a loaded model."""

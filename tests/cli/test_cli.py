@@ -132,7 +132,7 @@ def test_run_prints_a_table_and_writes_results(
     value = document["results"]["jnli-1.3-0.2"]["acc"]
     assert f"{value:.4f}" in out and "mlogiqa_mcq" in out and str(path) in out
     assert "\x1b" not in out, "no colour codes in a pipe"
-    assert "as soon as the model is ready" in err, "progress goes to stderr"
+    assert "waiting for the model to load" in err, "progress goes to stderr"
 
 
 def test_flags_override_the_run_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

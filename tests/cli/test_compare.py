@@ -40,7 +40,7 @@ def test_two_runs(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> 
     assert code == 0, err
     for word in ("A  ", "B  ", "mlogiqa_gen_ja", "exact_match,strict-match", "Holm", "2 tests"):
         assert word in out
-    assert "changed in mlogiqa_gen_ja" in out and "'A' → 'C' (right: 'C')" in out
+    assert "changed in mlogiqa_gen_ja" in out and "'A' → 'C' (gold: 'C')" in out
     assert "\x1b" not in out, "no colour codes in a pipe"
     assert "changed in" not in run(capsys, "compare", *runs, "--changes", "0")[1]
 

@@ -73,4 +73,4 @@ def test_rows_that_disagree_are_shown(
     code, out, _ = run(
         capsys, "consistency", path, "--alignment", str(real_data / "mlogiqa/alignment.json")
     )
-    assert code == 0 and "80 items in 2 languages, aligned by the file given" in out
+    assert code == 0 and "80 items in 2 languages, aligned by the given file" in out

@@ -41,8 +41,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert ["jsquad-1.2-0.4", "unlikely", "problem"] in rows
     # The summary comes first, then what fits, then what was found, the gravest first.
     places = [out.index(text) for text in (
-        "task and template", "look meant for", "What was found", "problem   specials",
-        "warning   specials", "How the vocabulary", "Cost of all",
+        "task and template", "suit this model", "Findings", "problem   specials",
+        "warning   specials", "Vocabulary coverage", "cost of all",
     )]  # fmt: skip
     assert places == sorted(places)
 
@@ -81,12 +81,12 @@ def test_narrow_terminals(width: int) -> None:
 
 def test_nothing_found(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, *SCRIPTED, "--tasks", "jnli-1.3-0.2")
-    assert "Nothing found." in out
+    assert "No findings." in out
 
 
 def test_the_sample_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, *SCRIPTED, "--tasks", "jnli", "--limit", "5")
-    assert "documents: 5 a task, spread evenly" in out
+    assert "documents: 5 per task, spread evenly" in " ".join(out.split())
     _, out, _ = run(capsys, *SCRIPTED, "--tasks", "jnli", "--limit", "all")
     assert "documents: all" in out
 

@@ -123,13 +123,13 @@ def test_too_few_documents_get_no_number(
     two = [*RUN[:-1], "2", "--tasks", "mlogiqa_mcq", "--output_path", path]
     assert main(two) == 0
     shown = capsys.readouterr().out
-    assert "n 2: too few documents to find any difference reliably" in shown and "±50" not in shown
+    assert "n = 2: too few documents to detect any difference reliably" in shown and "±50" not in shown
     document = json.loads(Path(path).read_text())
     detail = document["details"]["mlogiqa_mcq_ja"]["acc"]["detectable"]
     assert detail == {"unpaired": None, "paired": None, "reason": "too few documents"}
     assert main(["consistency", path]) == 0
     shown = capsys.readouterr().out
-    assert "Too few items to say how sure these numbers are." in shown
+    assert "Too few items to say how precise these numbers are." in shown
     assert not re.search(r"±\d+ points", shown)
     assert main(["consistency", path, "--format", "json"]) == 0
     reach = json.loads(capsys.readouterr().out)["sets"]["mlogiqa_mcq"]["reach"]
@@ -152,7 +152,7 @@ def test_comparisons_of_too_few_documents_have_no_interval(
     capsys.readouterr()
     assert main(["compare", *runs]) == 0
     shown = capsys.readouterr().out
-    assert ("too few documents" in shown) == (f"n {limit}: too few" in shown) == (limit < 5)
+    assert ("too few documents" in shown) == (f"n = {limit}: too few" in shown) == (limit < 5)
     assert ("[-" in shown) == (limit == 5), shown
     assert main(["compare", *runs, "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["comparisons"]

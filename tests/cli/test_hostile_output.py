@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.cli import main
-from tenbin.report.terminal.console import PlainConsole
-from tenbin.report.terminal.escape import made_visible, visible
+from tenbin.report.terminal.console import PlainConsole, made_visible
+from tenbin.sandbox.printable import visible
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -155,15 +155,15 @@ def test_a_limit_alone_stays_greedy() -> None:
     assert run.document["configs"]["mlogiqa_gen_ja"]["do_sample"] is False
 
 
-def test_the_terminal_says_how_answers_were_drawn(
+def test_the_terminal_says_how_answers_were_sampled(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     command = ["run", "--model", "scripted", "--tasks", "mlogiqa_gen_ja,jsquad", "--sample_data"]
     drawn = ["--gen_kwargs", "temperature=0.8,top_k=40", "--repeats", "4", "--limit", "2"]
     assert main([*command, *drawn, "--output_path", str(tmp_path)]) == 0
     assert (
-        "drawn: mlogiqa_gen_ja, jsquad-1.2-0.2: 4 answers drawn to each document, "
+        "sampling: mlogiqa_gen_ja, jsquad-1.2-0.2: 4 answers per document, "
         "temperature 0.8, top_k 40, seed 1234; values are means over them"
     ) in capsys.readouterr().out
     assert main([*command, "--limit", "2", "--output_path", str(tmp_path)]) == 0
-    assert "drawn" not in capsys.readouterr().out
+    assert "sampling" not in capsys.readouterr().out

@@ -130,7 +130,7 @@ def test_thoughts_that_nobody_counted(capsys: pytest.CaptureFixture[str]) -> Non
     assert [s["thinking"] for s in run.samples] == ["so"] * 4
     print_results(run.document)
     shown = capsys.readouterr().out
-    assert "thinking: mlogiqa_gen_ja: thoughts were kept apart, but nobody counted" in shown
+    assert "thinking: mlogiqa_gen_ja: thinking was separated from answers, but" in shown
 
 
 def test_runs_with_other_budgets_are_not_compared_unawares() -> None:
@@ -220,10 +220,10 @@ def test_the_command_line_shows_both_lengths(
     given += ["--model_args", "text=<think>ab</think>\n{'answer': 'B'}", "--limit", "3"]
     assert main([*given, "--thinking", "on", "--output_path", str(path)]) == 0
     shown = capsys.readouterr().out
-    assert "thinking: mlogiqa_gen_ja: 17 tokens of thought and 15 of answer on average" in shown
+    assert "thinking: mlogiqa_gen_ja: 17 tokens of thinking and 15 of answer on average" in shown
     config = json.loads(path.read_text())["config"]
     assert config["thinking"] == ["<think>", "</think>"]
     # The run file beside it runs the same again.
     again = ["run", "--config", str(tmp_path / "result.run" / "run.yaml")]
     assert main([*again, "--thinking_budget", "1", "--output_path", str(path), "--overwrite"]) == 0
-    assert "3 of 3 thoughts cut at 1 tokens" in capsys.readouterr().out
+    assert "3 of 3 cut at 1 tokens" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from tenbin.backends.openai.pricing import prices_of
 from tenbin.errors import ConfigError
 from tenbin.pipeline.usage import Spent, usage_entry, usage_of_both
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
-from tenbin.report.terminal.engine_notes import usage_lines, written_cost
+from tenbin.report.terminal.run_notes import format_cost, usage_lines
 
 ANSWERS: list[Response] = [
     Text("x", "end", 3, usage=Usage(1000, 200, 400)),
@@ -43,8 +43,8 @@ def test_sums_and_cost_by_hand() -> None:
     assert (entry["calls"], entry["answers"], entry["not_counted"]) == (7, 4, 1)
     assert entry["cost"] == pytest.approx((1210 * 2 + 400 * 0.5 + 205 * 10) / 1e6)
     assert usage_lines({"usage": entry}) == [
-        "usage: 1,610 tokens read (400 of them cached), 205 written, 7 calls, cost 0.0047 USD, "
-        "1 answer not counted by the server, 7 answers known before for nothing"
+        "usage: 1,610 prompt tokens (400 cached), 205 completion tokens, 7 calls, cost 0.0047 USD, "
+        "1 answer not counted by the server, 7 answers from the journal at no cost"
     ]
 
 
@@ -53,7 +53,7 @@ def test_sums_and_cost_by_hand() -> None:
     [(0.0, "0.0000"), (1234.5, "1,234.5000"), (0.00474, "0.0047"), (0.0000321, "0.000032")],
 )
 def test_a_small_cost_is_not_shown_as_none(cost: float, shown: str) -> None:
-    assert written_cost(cost) == shown
+    assert format_cost(cost) == shown
 
 
 def test_what_choosing_took_is_part_of_what_the_run_took() -> None:

@@ -15,7 +15,7 @@ from tenbin.cli.arguments import build_parser, explain_unknown, normalise_flags
 from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
 from tenbin.errors import ModelLost, NothingScored, TenbinError
 from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals, what_was_saved
-from tenbin.report.terminal.escape import visible
+from tenbin.sandbox.printable import visible
 
 
 def main(argv: Sequence[str] | None = None) -> int:

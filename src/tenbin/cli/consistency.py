@@ -29,7 +29,7 @@ def execute(options: argparse.Namespace) -> int:
         return 0
 
     from tenbin.report.terminal.consistency import print_consistency
-    from tenbin.report.terminal.escape import visible
+    from tenbin.sandbox.printable import visible
 
     print_consistency(document, options.items)
     if options.output:

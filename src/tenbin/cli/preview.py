@@ -113,7 +113,7 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     from rich.text import Text
 
     from tenbin.report.terminal.console import make_console
-    from tenbin.report.terminal.escape import visible
+    from tenbin.sandbox.printable import visible
 
     console = make_console()
     console.rule(f"{prompt.cell.id} · shots {prompt.cell.shots} · document {prompt.document}")

@@ -14,7 +14,7 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.report.serve.access import is_loopback
     from tenbin.report.serve.server import Server
     from tenbin.report.terminal.console import make_console
-    from tenbin.report.terminal.escape import visible
+    from tenbin.sandbox.printable import visible
 
     import_altair()
     token = options.token

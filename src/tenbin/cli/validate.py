@@ -18,7 +18,7 @@ def execute(options: argparse.Namespace) -> int:
 
     from tenbin.pipeline.validate import validate_task
     from tenbin.report.terminal.console import make_console
-    from tenbin.report.terminal.escape import visible
+    from tenbin.sandbox.printable import visible
 
     console = make_console()
     config = build_config(

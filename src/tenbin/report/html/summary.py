@@ -5,15 +5,23 @@ Tolerant of documents of other versions. Knows no samples and no page.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from tenbin.report.html.rerun_command import repeat_command
-from tenbin.report.terminal.engine_notes import mode_of
-from tenbin.report.terminal.warnings import partial_counts
+from tenbin.report.terminal.run_notes import engine_mode, partial_counts
 
 _NORMAL = 1.959964
 _LATER = ("results", "details", "groups", "group_details", "higher_is_better", "n-shot", "versions")
+# What a sweep adds to a run has a command of its own.
+_SWEEP = ("templates", "num_fewshot_sweep", "seeds", "select_on")
+_LEFT_OUT = ("output_path", "system_prompt", "cache_dir")
+_USUAL: Mapping[str, Any] = {
+    "seeds": 1,
+    "batch_size": "auto",
+    "encoding": "joint",
+    "fewshot": "random",
+}
 
 
 def run_summary(
@@ -34,7 +42,7 @@ def run_summary(
             "dtype": model.get("dtype"),
             "device": model.get("device"),
             "engine": engine.get("name"),
-            "mode": mode_of(engine),
+            "mode": engine_mode(engine),
             "generation": engine.get("generation"),
             "date": document.get("date"),
             "seconds": document.get("total_evaluation_time_seconds"),
@@ -167,3 +175,26 @@ def interval(
 def honest_details(document: Mapping[str, Any]) -> dict[str, Any]:
     """The rest of the document, for the view of details: hashes, files, settings, versions."""
     return {name: value for name, value in document.items() if name not in _LATER}
+
+
+def repeat_command(config: Mapping[str, Any]) -> str:
+    """The command line of a run, as a shell takes it."""
+    swept = any(config.get(name) not in (None, [], 1) for name in _SWEEP)
+    words = ["tenbin", "sweep" if swept else "run"]
+    for name, value in config.items():
+        if name in _LEFT_OUT or value in (None, False, [], {}) or _USUAL.get(name) == value:
+            continue
+        words.append(f"--{name}")
+        if value is not True:
+            words.append(shlex.quote(_written(value)))
+    if config.get("system_prompt"):
+        words.insert(0, f"SYSTEM_PROMPT={shlex.quote(str(config['system_prompt']))}")
+    return " ".join(words)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={content}" for name, content in value.items())
+    if isinstance(value, list):
+        return ",".join(_written(one) for one in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

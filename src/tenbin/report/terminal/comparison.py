@@ -1,4 +1,4 @@
-"""Paired comparisons on a terminal or in a pipe. Reads comparison documents only."""
+"""Paired comparisons of runs as a table, or stacked lines on a narrow terminal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal.console import make_console
-from tenbin.report.terminal.engine_notes import mode_of
-from tenbin.report.terminal.escape import made_visible
-from tenbin.report.terminal.scores import natural_width
+from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.report.terminal.run_notes import engine_mode
+from tenbin.report.terminal.scores import count_clusters, natural_width
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SURE = 0.05
@@ -22,12 +21,12 @@ _SURE = 0.05
 def print_comparison(
     document: Mapping[str, Any], changes: int = 3, console: Console | None = None
 ) -> None:
-    """The runs, a line a comparison, what changed, and how to read it.
+    """Print the runs, one line per comparison, changed documents and how to read the table.
 
     Args:
-        document: What `compare_runs` gave.
-        changes: Documents to list for each comparison, of each direction.
-        console: Where to print; standard output by default.
+        document: The result of `compare_runs`.
+        changes: How many documents to list per comparison and direction (better, worse).
+        console: Standard output by default.
     """
     console = console or make_console()
     document = made_visible(document)
@@ -51,7 +50,7 @@ def _letter(at: int) -> str:
 def _model(run: Mapping[str, Any]) -> str:
     model = run["model"]
     engine = model.get("engine") or {}
-    parts = [model.get("model"), model.get("dtype"), model.get("device"), mode_of(engine)]
+    parts = [model.get("model"), model.get("dtype"), model.get("device"), engine_mode(engine)]
     return " · ".join(str(part) for part in [*parts, run["date"]] if part not in (None, "none"))
 
 
@@ -59,7 +58,7 @@ def _table(document: Mapping[str, Any]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("cell", "metric"):
         table.add_column(name, no_wrap=True)
-    for name in ("n", "baseline", "other", "difference", "95 % interval", "won/lost", "p", "Holm"):
+    for name in ("n", "baseline", "other", "difference", "95% interval", "won/lost", "p", "Holm"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in document["comparisons"]:
         first, second, difference, interval = _numbers(row)
@@ -79,7 +78,7 @@ def _table(document: Mapping[str, Any]) -> Table:
 
 
 def _print_lines(document: Mapping[str, Any], console: Console) -> None:
-    """Three short lines a comparison, for narrow terminals."""
+    """Print three short lines per comparison, for narrow terminals."""
     for row in document["comparisons"]:
         first, second, difference, interval = _numbers(row)
         console.print(Text(f"{_cell(document, row)} {_metric(row)}", style="bold"))
@@ -88,14 +87,14 @@ def _print_lines(document: Mapping[str, Any], console: Console) -> None:
         )
         console.print(
             f"  {_count(row)}: {row['wins']:,} won, {row['losses']:,} lost, {row['ties']:,} tied; "
-            f"p {_p(row['p_value'])}, Holm {_corrected(row).rstrip()}",
+            f"p = {_p(row['p_value'])}, Holm {_corrected(row).rstrip()}",
             highlight=False,
         )
 
 
 def _count(row: Mapping[str, Any]) -> str:
-    clusters = "" if row["clusters"] == row["n"] else f" in {row['clusters']:,} clusters"
-    return f"n {row['n']:,}{clusters}"
+    clusters = "" if row["clusters"] == row["n"] else f" ({count_clusters(row['clusters'])})"
+    return f"n = {row['n']:,}{clusters}"
 
 
 def _cell(document: Mapping[str, Any], row: Mapping[str, Any]) -> str:
@@ -113,7 +112,7 @@ def _metric(row: Mapping[str, Any]) -> str:
 def _numbers(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     unit, low, high = row["unit"], row["low"], row["high"]
     largest = max(row["value"].values())
-    # Percentages need two decimals to say what fractions say with four; perplexities know no end.
+    # Two decimals of a percentage are four of a fraction; perplexities have no upper bound.
     form = ".2f" if unit else ".4e" if largest >= 1e6 else ".4f"
     return (
         f"{row['value']['baseline']:{form}}{unit}",
@@ -159,7 +158,7 @@ def _answers(row: Mapping[str, Any], change: Mapping[str, Any]) -> str:
     sides = [change["baseline"], change["other"]]
     answers = [_short(side["answer"]) for side in sides]
     if {side["value"] for side in sides} <= {0, row["top"]}:
-        return f"{answers[0]} → {answers[1]} (right: {_short(change['target'])})"
+        return f"{answers[0]} → {answers[1]} (gold: {_short(change['target'])})"
     values = " → ".join(f"{side['value']:.4g}" for side in sides)
     if all(side["answer"] is None for side in sides):
         return values
@@ -168,7 +167,7 @@ def _answers(row: Mapping[str, Any], change: Mapping[str, Any]) -> str:
 
 def _short(answer: str | None) -> str:
     if answer is None:
-        return "nothing read"
+        return "no answer"
     line = " ".join(answer.split())
     return repr(line if len(line) <= 16 else f"{line[:15]}…")
 
@@ -182,8 +181,8 @@ def _print_notes(document: Mapping[str, Any], console: Console) -> None:
         left = row["left_out"]
         if left["baseline"] or left["other"]:
             text = (
-                f"{_cell(document, row)}: paired on {row['n']:,} documents; left out "
-                f"{left['baseline']:,} of the baseline and {left['other']:,} of the other"
+                f"{_cell(document, row)}: paired on {row['n']:,} documents; unpaired: "
+                f"{left['baseline']:,} of the baseline, {left['other']:,} of the other run"
             )
             paired[text] = None
     for text in paired:
@@ -197,13 +196,13 @@ def _print_notes(document: Mapping[str, Any], console: Console) -> None:
     for name, ids in document["unmatched"].items():
         _note(console, f"{name}: not compared: {', '.join(ids)}", "yellow")
     tests = document["tests"]
-    _note(console, f"difference: other less baseline. * p below 0.05 after Holm's correction for "
+    _note(console, f"difference: other minus baseline. * p below 0.05 after Holm correction for "
           f"{tests:,} {'test' if tests == 1 else 'tests'}.", "dim")  # fmt: skip
     _print_power(document, console)
 
 
 def _print_power(document: Mapping[str, Any], console: Console) -> None:
-    """What the least precise comparison would have found, by the first metric of each."""
+    """Print what the least precise comparison can detect, by the first metric of each."""
     firsts = {_cell(document, row): row for row in reversed(document["comparisons"])}
     few = [row for row in firsts.values() if "reason" in row]
     known = [row for row in firsts.values() if row["detectable"] is not None and row["top"]]
@@ -216,15 +215,15 @@ def _print_power(document: Mapping[str, Any], console: Console) -> None:
     widest = max(known, key=_points)
     found = (
         f"{_cell(document, widest)} {widest['metric']}: a true difference of "
-        f"{_points(widest):.1f} points would be found four times out of five."
+        f"{_points(widest):.1f} points would be detected with 80% power."
     )
     _note(console, _too_few(document, widest) if _points(widest) >= 100 else found, "dim")
 
 
 def _too_few(document: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     return (
-        f"{_cell(document, row)} {row['metric']}, n {row['n']:,}: too few documents to find any "
-        "difference reliably."
+        f"{_cell(document, row)} {row['metric']}, n = {row['n']:,}: too few documents to detect "
+        "any difference reliably."
     )
 
 

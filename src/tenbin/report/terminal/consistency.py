@@ -1,4 +1,4 @@
-"""Consistency on a terminal or in a pipe, within 80 columns. Reads its document only."""
+"""Consistency across languages and answer modes, within 80 columns."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from tenbin.report.terminal.console import make_console
-from tenbin.report.terminal.escape import made_visible
+from tenbin.report.terminal.console import made_visible, make_console
 
 _WIDTH = 80
 _LABEL = 5
-"""Columns of a language's name: `zh`, `pt-BR`."""
+"""Width of a language's name: `zh`, `pt-BR`."""
 
 
 def print_consistency(
     document: Mapping[str, Any], items: int = 10, console: Console | None = None
 ) -> None:
-    """What a run shows of its consistency.
+    """Print how consistent answers are across languages and modes.
 
     Args:
-        document: As `examine` gives it.
-        items: How many of the items that flip most are listed.
-        console: Where to; standard output by default.
+        document: The result of `examine`.
+        items: How many of the items with the most different answers to list.
+        console: Standard output by default.
     """
     shown = _Lines(console or make_console())
     document = made_visible(document)
@@ -40,7 +39,7 @@ def print_consistency(
     for id, found in document["sets"].items():
         shown.title(
             f"{id}: {len(found['languages'])} languages, {found['items']:,} items,"
-            f" answers by {', '.join(found['metrics'])}"
+            f" answers read by {', '.join(found['metrics'])}"
         )
         _print_languages(shown, found, document["reference"])
         _print_matrix(shown, found)
@@ -53,7 +52,7 @@ def print_consistency(
 
 
 class _Lines:
-    """Writes plain lines, wrapped where they are sentences."""
+    """Prints lines, and sentences wrapped to 80 columns."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -80,43 +79,45 @@ class _Lines:
 def _alignment(family: str, facts: Mapping[str, Any]) -> str:
     languages, items = len(facts["languages"]), facts["items"]
     if languages == 1:
-        return f"{family}: {items:,} items in one language, each mode on the same file."
+        return f"{family}: {items:,} items in one language, the same file in each mode."
     spread = f"{items:,} items in {languages} languages"
     partial = facts["items_not_asked_everywhere"]
     rest = (
-        f" {partial:,} more were not asked in every language and are left out." if partial else ""
+        f" {partial:,} further items were not asked in every language and are left out."
+        if partial
+        else ""
     )
     if facts["alignment"] == "id":
         return (
-            f"{family}: {spread}, aligned by `{facts['key']}`; the gold answers of all of them"
-            f" agree.{rest}"
+            f"{family}: {spread}, aligned by `{facts['key']}`; the gold answers of all"
+            f" items agree.{rest}"
         )
     if facts["alignment"] == "file":
         return (
-            f"{family}: {spread}, aligned by the file given; the gold answers of all of them"
+            f"{family}: {spread}, aligned by the given file; the gold answers of all items"
             f" agree.{rest}"
         )
     chance, swaps = facts["chance_of_agreement"], facts["unseen_swaps"]
     weight = (
-        "That is evidence, not proof" if swaps < 0.5 and chance < 0.01 else "That proves little"
+        "This is evidence, not proof" if swaps < 0.5 and chance < 0.01 else "This proves little"
     )
     odds = f"{chance:.0e}" if chance > 0 else "below 1e-300"
     return (
         f"{family}: aligned by row number, since rows have no `{facts['key']}`: {items:,} of"
         f" {items:,} gold answers agree in {languages} languages. {weight}: shuffled rows would"
-        f" all agree with probability {odds}, and two swapped rows would go unnoticed in"
+        f" all agree with probability {odds}, and swapping two rows would go unnoticed in"
         f" {swaps:.0%} of cases.{rest}"
     )
 
 
 def _print_languages(shown: _Lines, found: Mapping[str, Any], reference: str | None) -> None:
     gaps = found["gaps"]
-    heading = "right, %, with 95 % interval"
+    heading = "% correct, with 95% interval"
     if gaps is not None:
-        heading += f"; gap to {reference} in points, on the same items; p corrected (Holm)"
+        heading += f"; gap to {reference} in points on the same items; Holm-corrected p"
     shown.heading(heading)
     wide = _wide(row["accuracy"] for row in found["answers"].values())
-    titles = f"{'':<{_LABEL}}  {'right':>6}  {'interval':<{wide}}"
+    titles = f"{'':<{_LABEL}}  {'corr.':>6}  {'interval':<{wide}}"
     titles += (
         f"{'gap':>7}  {'interval':<{max(16, wide)}}{'won':>4}{'lost':>5}{'p':>8}" if gaps else ""
     )
@@ -128,8 +129,8 @@ def _print_languages(shown: _Lines, found: Mapping[str, Any], reference: str | N
             text + (_gap(gaps[name], max(16, wide)) if gaps is not None and name in gaps else "")
         )
     for state, meaning in (
-        ("unreadable", "not readable, and so wrong and no answer to compare"),
-        ("failed", "failed, and so not counted at all"),
+        ("unreadable", "unreadable answers, counted as wrong and not compared"),
+        ("failed", "failed documents, not counted"),
     ):
         counts = [f"{name} {row[state]:,}" for name, row in found["answers"].items() if row[state]]
         if counts:
@@ -149,7 +150,7 @@ def _print_matrix(shown: _Lines, found: Mapping[str, Any]) -> None:
     names = found["languages"]
     pairs = {tuple(pair["languages"]): pair for pair in found["pairs"]}
     if not any(pair["agreement"]["n"] for pair in found["pairs"]):
-        shown.paragraph("No item was answered in two languages: there is no agreement to measure.")
+        shown.paragraph("No item was answered in two languages: no agreement to measure.")
         return
     shown.heading("below the diagonal: same answer, % of items; above: Cohen's kappa")
     width = max(6, *(len(name) + 1 for name in names))
@@ -171,31 +172,31 @@ def _print_matrix(shown: _Lines, found: Mapping[str, Any]) -> None:
     }
     if all(widths.values()) and not _too_few(found):
         shown.paragraph(
-            f"One cell is known to about ±{100 * median(widths['agreement']):.0f} points and"
-            f" ±{median(widths['kappa']):.2f} (medians of the 95 % intervals, which JSON has)."
+            f"Precision of a cell: about ±{100 * median(widths['agreement']):.0f} points and"
+            f" ±{median(widths['kappa']):.2f} (median 95% intervals; --format json has them all)."
         )
 
 
 def _print_everywhere(shown: _Lines, found: Mapping[str, Any]) -> None:
-    shown.heading("over all languages")
+    shown.heading("across all languages")
     width = 35
     mean, alpha = found["agreement"], found["alpha"]
     wide = _wide(found[name] for name in ("agreement", "right_everywhere"))
     for name, text in (
-        ("agreement", "two languages, at random, agree"),
-        ("same_everywhere", "same answer everywhere"),
-        ("right_everywhere", "right everywhere"),
-        ("right_nowhere", "right nowhere"),
+        ("agreement", "agreement of two random languages"),
+        ("same_everywhere", "same answer in all languages"),
+        ("right_everywhere", "correct in all languages"),
+        ("right_nowhere", "correct in no language"),
     ):
         row = found[name]
         if not row["n"]:
             continue
-        chance = "" if row["by_chance"] is None else f"by chance {_percent(row['by_chance'])} %"
+        chance = "" if row["by_chance"] is None else f"by chance {_percent(row['by_chance'])}%"
         text += f" (of {row['n']:,})" if row["n"] != found["items"] else ""
         shown.line(
-            f"{text:<{width}}{_percent(row['value']):>6} %  {_interval(row):<{wide}}{chance}"
+            f"{text:<{width}}{_percent(row['value']):>6}%   {_interval(row):<{wide}}{chance}"
         )
-    beyond = f"{'beyond chance (Krippendorff alpha)':<{width}}"
+    beyond = f"{'chance-corrected (Krippendorff α)':<{width}}"
     if alpha is not None:
         shown.line(f"{beyond}{_fraction(alpha['value']):>6}    {_interval(alpha, percent=False)}")
     elif mean["n"]:
@@ -209,8 +210,8 @@ def _print_positions(shown: _Lines, found: Mapping[str, Any]) -> None:
     size = max(len(row["chosen"]) for row in rows.values())
     letters = [_position(at) for at in range(size)]
     shown.heading(
-        "position: how often each choice is taken, % (distance: from what a model without"
-        " habits, right as often, would take; by luck alone: in brackets)"
+        "position bias: how often each choice is picked, % (distance to an unbiased model of"
+        " the same accuracy; in brackets: distance expected by chance)"
     )
     wide = 6 if size <= 6 else 4
     titles = "".join(f"{letter:>{wide}}" for letter in letters)
@@ -231,47 +232,47 @@ def _print_flips(shown: _Lines, found: Mapping[str, Any], items: int) -> None:
     if not flips or items < 1:
         return
     shown.heading(
-        f"{len(flips):,} of {found['items']:,} items are answered in more than one way;"
-        " those that scatter most"
+        f"{len(flips):,} of {found['items']:,} items have different answers across languages;"
+        " most varied first"
     )
     listed = flips[:items]
     longest = min(24, max(len("item"), *(len(flip["item"]) for flip in listed)))
     wide = max(4, *(len(name) + 1 for name in names))
     titles = "".join(f"{name:>{wide}}" for name in names)
-    shown.line(f"{'item':<{longest}}  gold{titles}  right", "dim")
+    shown.line(f"{'item':<{longest}}  gold{titles}  correct", "dim")
     for flip in listed:
         marks = {name: "!" if name in flip["failed"] else "?" for name in names}
         cells = "".join(f"{(flip['answers'][n] or marks[n])[:4]:>{wide}}" for n in names)
         shown.line(
-            f"{flip['item'][:longest]:<{longest}}  {flip['gold'][:4]:>4}{cells}  {flip['right']:>5}"
+            f"{flip['item'][:longest]:<{longest}}  {flip['gold'][:4]:>4}{cells}  {flip['right']:>7}"
         )
     if any(answer is None for flip in listed for answer in flip["answers"].values()):
-        shown.line("?: could not be read   !: failed", "dim")
+        shown.line("?: unreadable   !: failed", "dim")
 
 
 def _too_few(found: Mapping[str, Any]) -> bool:
-    """Whether there are too few items to say how sure any number is."""
+    """Whether there are too few items to give the precision of any number."""
     return not found["reach"] or found["reach"]["accuracy_half_width"] is None
 
 
 def _reach(found: Mapping[str, Any]) -> str:
     if _too_few(found):
-        return "Too few items to say how sure these numbers are."
+        return "Too few items to say how precise these numbers are."
     items, half = found["items"], 100 * found["reach"]["accuracy_half_width"]
     text = (
-        f"What {items:,} items can show: one language's share of right answers to about"
-        f" ±{half:.0f} points"
+        f"Precision with {items:,} items: the accuracy of one language to about ±{half:.0f} points"
     )
     gaps = [_half(row) for row in (found["gaps"] or {}).values()]
     widths = [half for half in gaps if half]
     if widths:
-        text += f", the gap between two languages here to about ±{100 * median(widths):.0f}"
-    return text + ". What lies within that is not shown to differ."
+        text += f", the gap between two languages to about ±{100 * median(widths):.0f}"
+    return text + ". Smaller differences are not significant."
 
 
 def _print_modes(shown: _Lines, modes: Mapping[str, Any]) -> None:
     shown.title(
-        f"{modes['choice']} beside {modes['generation']}: the same items, scored and written"
+        f"{modes['choice']} and {modes['generation']}: the same items as multiple choice and as"
+        " generation"
     )
     shown.line(
         f"{'':<{_LABEL}}{'items':>6}{'unread':>7}{'same %':>8}  {'interval':<14}{'kappa':>6}"
@@ -290,27 +291,27 @@ def _print_modes(shown: _Lines, modes: Mapping[str, Any]) -> None:
         )
     overall = modes["agreement"]
     text = (
-        "unread: written answers from which no choice could be read; they are left out of `same`"
+        "unread: generated answers from which no choice could be read; they are left out of `same`"
         " and count as wrong. both, choice, text, none: items that both modes, one of them or"
-        " neither got right; p: of that difference, corrected (Holm)."
+        " neither answered correctly; p: of this difference, Holm-corrected."
     )
     if any("reason" in row["agreement"] for row in modes["languages"].values()):
         text += " too few: too few documents for an interval."
     if overall["n"]:
         text += (
-            f" Over all languages the modes say the same on {_percent(overall['value'])} %"
-            f" {_interval(overall)} of the {overall['n']:,} questions that both answered."
+            f" Across all languages the modes agree on {_percent(overall['value'])}%"
+            f" {_interval(overall)} of the {overall['n']:,} items that both answered."
         )
     shown.paragraph(text)
 
 
 def _short(row: Mapping[str, Any]) -> str:
-    """An interval in a table that has no room for a reason."""
+    """Return an interval for a table without room for the reason of a missing one."""
     return "too few" if "reason" in row else _interval(row)
 
 
 def _wide(rows: Iterable[Mapping[str, Any]]) -> int:
-    """Columns that intervals take; more where a reason stands in place of some."""
+    """Return the width of intervals; more if a reason replaces one of them."""
     return 18 if any("reason" in row for row in rows) else 14
 
 

@@ -1,38 +1,38 @@
-"""The consoles that everything for people is printed on.
+"""Consoles for everything that people read: no markup, no control character of foreign text.
 
-They take no text for markup and send no control character of it to the terminal, wherever it comes
-from. Knows rich, and no document.
+`Text` objects are measured before they reach the console, so views pass what they print through
+`made_visible` first; the console escapes whatever is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from tenbin.report.terminal.escape import visible
+from tenbin.sandbox.printable import visible
 
 
 class PlainConsole(Console):
-    """A console on which `[red]` is a text of five characters and an escape sequence another."""
+    """A console on which `[red]` is a text of five characters and escape sequences are shown."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(markup=False, emoji=False, **settings)
 
     def render_str(self, text: str, **settings: Any) -> Text:
-        """A text made visible before it is measured, so that columns fit."""
+        """Escape a text before it is measured, so that columns fit."""
         return super().render_str(visible(text), **settings)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """What is about to be written; styles and cursor movements of rich itself pass."""
+        """Escape everything that is written, except rich's own styles and cursor movements."""
         for segment in super().render(renderable, options):
-            # Texts lose their carriage returns when they are made: one alone ends a line that is
-            # to be drawn over.
+            # Rich removes carriage returns from texts, so a lone one is the end of a line that
+            # the next one overwrites.
             if segment.control or segment.text == "\r":
                 yield segment
             else:
@@ -40,11 +40,22 @@ class PlainConsole(Console):
 
 
 def make_console() -> Console:
-    """Standard output; a pipe gets plain lines wide enough for the whole table."""
+    """Return a console on standard output; in a pipe, plain text 120 columns wide."""
     console = PlainConsole()
     return console if console.is_terminal else PlainConsole(width=120, color_system=None)
 
 
 def make_error_console() -> Console:
-    """Standard error, for bars and messages."""
+    """Return a console on standard error, for progress and messages."""
     return PlainConsole(stderr=True)
+
+
+def made_visible(value: Any) -> Any:
+    """Return a copy of a document with control characters escaped in every text, keys included."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {made_visible(key): made_visible(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(made_visible(one) for one in value)
+    return value

@@ -1,6 +1,4 @@
-"""A diagnosis on a terminal or in a pipe: a line a cell, then each finding once. Reads the
-document of a diagnosis only.
-"""
+"""A diagnosis of tasks and templates for a model: one line per cell, then each finding once."""
 
 from __future__ import annotations
 
@@ -13,8 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal.console import make_console
-from tenbin.report.terminal.escape import made_visible
+from tenbin.report.terminal.console import made_visible, make_console
 
 _STYLES = {"problem": "red bold", "warning": "yellow", "note": "cyan", "ok": "green"}
 _FITS = {"named": "green bold", "likely": "green", "possible": "", "no sign": "dim"}
@@ -24,11 +21,11 @@ _MOST_EXAMPLES = 3
 _LONGEST_FRACTION = 9999
 _WIDEST_WORD = len("possible")
 _OTHER_COLUMNS = 46
-"""What the columns beside the id need at least."""
+"""Minimum width of the columns beside the id."""
 
 
 def print_diagnosis(document: Mapping[str, Any], console: Console | None = None) -> None:
-    """The model, the cells, what fits, what was found, languages and cost."""
+    """Print the model, the cells, which templates fit, findings, languages and cost."""
     console = console or make_console()
     document = made_visible(document)
     _print_model(document, console)
@@ -65,18 +62,18 @@ def _sample(document: Mapping[str, Any]) -> str:
     # Fractions and sets smaller than the limit make the numbers differ.
     counts = sorted({cell["documents"] for cell in cells})
     count = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{count} a task, {document['settings']['sample']}"
+    return f"{count} per task, {document['settings']['sample']}"
 
 
 def _summary(document: Mapping[str, Any], room: int) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    # Ids stay whole as long as the other columns keep a little room.
+    # Ids are folded only if the other columns would not fit.
     longest = max(len(id) for id in document["cells"])
     table.add_column("task and template", overflow="fold", min_width=max(8, min(longest, room)))
     table.add_column("fit", no_wrap=True)
     table.add_column("worst", no_wrap=True)
     table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("found in", overflow="fold")
+    table.add_column("findings in", overflow="fold")
     for id, cell in document["cells"].items():
         measures = cell["measures"]
         findings = sorted(cell["findings"], key=lambda one: _GRAVEST_FIRST.index(one["severity"]))
@@ -92,8 +89,8 @@ def _summary(document: Mapping[str, Any], room: int) -> Table:
 
 
 def _print_fit(document: Mapping[str, Any], console: Console) -> None:
-    console.print(Text("Which templates look meant for this model", style="bold"))
-    console.print(Text("a hint from its name, vocabulary and chat template", style="dim"))
+    console.print(Text("Which templates suit this model", style="bold"))
+    console.print(Text("judged by its name, vocabulary and chat template", style="dim"))
     grouped: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
     for cell in document["cells"].values():
         key = (cell["fit"]["verdict"], cell["fit"]["reason"])
@@ -111,9 +108,9 @@ def _print_findings(document: Mapping[str, Any], console: Console) -> None:
             key = (finding["severity"], finding["check"], finding["code"])
             grouped.setdefault(key, []).append((cell, finding))
     if not grouped:
-        console.print(Text("Nothing found.", style="green"))
+        console.print(Text("No findings.", style="green"))
         return
-    console.print(Text("What was found", style="bold"))
+    console.print(Text("Findings", style="bold"))
     for key in sorted(grouped, key=lambda key: _GRAVEST_FIRST.index(key[0])):
         _print_finding(key[0], key[1], grouped[key], console)
     console.print()
@@ -129,10 +126,10 @@ def _print_finding(
     _print_heading(console, severity, _STYLES[severity], f"{check}: {first['title']}")
     listed = _cells_listed([(cell, _share(one)) for cell, one in found])
     if check == "spelling":
-        # Much the same in every template of a language.
+        # Nearly the same in every template of a language.
         listed = ", ".join(dict.fromkeys(cell["language"] for cell, _ in found)) + " (see below)"
     _print_indented(console, listed, "dim")
-    # What the shares say already is not said again.
+    # The shares already say how many documents are affected.
     messages = {one["message"] for _, one in found} - {
         f"{one['count']} of {one['n']} documents" for _, one in found
     }
@@ -170,7 +167,7 @@ def _cells_listed(cells: Iterable[tuple[Mapping[str, Any], str]]) -> str:
 
 
 def _print_heading(console: Console, word: str, style: str, text: str) -> None:
-    """A word, and a text beside it that stays beside it where it is folded."""
+    """Print a word and, in a column of its own, the text that explains it."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, width=_WIDEST_WORD)
     grid.add_column(overflow="fold")
@@ -185,7 +182,7 @@ def _print_indented(console: Console, text: str, style: str = "") -> None:
 def _print_languages(document: Mapping[str, Any], console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("language")
-    for name in ("characters a token", "in parts", "unknown"):
+    for name in ("characters per token", "split characters", "unknown"):
         table.add_column(name, justify="right")
     for language, found in document["languages"].items():
         table.add_row(
@@ -195,21 +192,21 @@ def _print_languages(document: Mapping[str, Any], console: Console) -> None:
             f"{found['unknown_share']:.1%}",
         )
     if document["languages"]:
-        console.print(Text("How the vocabulary covers the prompts", style="bold"))
+        console.print(Text("Vocabulary coverage of the prompts", style="bold"))
         console.print(table)
         console.print()
 
 
 def _print_cost(document: Mapping[str, Any], console: Console) -> None:
     cost = document["cost"]
-    parts = [f"{_size(cost['tokens'])} tokens row by row"]
-    parts.append(f"{_size(cost['distinct'])} with each template's shared beginnings read once")
+    parts = [f"{_size(cost['tokens'])} tokens without prefix sharing"]
+    parts.append(f"{_size(cost['distinct'])} with shared prefixes computed once per template")
     if _size(cost["together"]) != _size(cost["distinct"]):
         parts.append(f"{_size(cost['together'])} with all templates of a task in one run")
-    console.print(Text("Cost of all documents", style="bold"))
+    console.print(Text("Estimated cost of all documents", style="bold"))
     console.print(f"about {', '.join(parts)}", highlight=False)
     if cost["written"]:
-        console.print(f"generation adds at most {_size(cost['written'])}", highlight=False)
+        console.print(f"generation adds at most {_size(cost['written'])} tokens", highlight=False)
 
 
 def _size(number: int) -> str:

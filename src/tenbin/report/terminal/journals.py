@@ -1,4 +1,4 @@
-"""Journals as tables that fit a terminal."""
+"""The answer journals of a folder, and one journal in detail."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from tenbin.journal.show import JournalFile
 from tenbin.records.model_info import Given, engines_of
-from tenbin.report.terminal.escape import visible
+from tenbin.sandbox.printable import visible
 
 
 def print_journals(folder: Path, journals: Sequence[JournalFile]) -> None:
-    """One row a journal."""
+    """Print one row per journal, then the commands that repair damaged ones."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -28,13 +28,13 @@ def print_journals(folder: Path, journals: Sequence[JournalFile]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for one in journals:
         answers = "damaged" if one.fault else f"{one.total:,}"
-        named = [Text(name) for name in _named(one)]  # a name is no markup
-        table.add_row(one.path.stem[:8], *named, answers, size_in_words(one.size), _used(one))
+        named = [Text(name) for name in _named(one)]  # not parsed as markup
+        table.add_row(one.path.stem[:8], *named, answers, format_size(one.size), _used(one))
     console.print(table)
     total = sum(one.size for one in journals)
     count = "1 journal" if len(journals) == 1 else f"{len(journals):,} journals"
     console.print(
-        f"{count}, {size_in_words(total)}, in {folder}",
+        f"{count}, {format_size(total)}, in {folder}",
         highlight=False,
         soft_wrap=True,
         markup=False,
@@ -46,7 +46,7 @@ def print_journals(folder: Path, journals: Sequence[JournalFile]) -> None:
 
 
 def print_journal(one: JournalFile) -> None:
-    """Everything that is known of one."""
+    """Print everything known about one journal."""
     from tenbin.report.terminal.console import make_console
 
     console = make_console()
@@ -55,7 +55,7 @@ def print_journal(one: JournalFile) -> None:
         ("journal", str(one.path)),
         ("version", "unreadable" if one.version is None else f"{one.version}"),
         ("answers", f"{one.total:,}" + (f": {kinds}" if kinds else "")),
-        ("size", size_in_words(one.size)),
+        ("size", format_size(one.size)),
         ("last used", _used(one)),
         *(("fingerprint", visible(name)) for name in one.fingerprints),
     ]
@@ -67,8 +67,8 @@ def print_journal(one: JournalFile) -> None:
         console.print(f"{name:<12} {value}", highlight=False, soft_wrap=True, markup=False)
 
 
-def size_in_words(size: int) -> str:
-    """Bytes as people read them."""
+def format_size(size: int) -> str:
+    """Format a number of bytes with a binary unit."""
     amount = float(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < 1024:
@@ -82,7 +82,7 @@ def _engines(one: JournalFile) -> list[Given]:
 
 
 def _named(one: JournalFile) -> tuple[str, str]:
-    """Models and engines; where nobody wrote them down, the fingerprint stands for the model."""
+    """Return models and engines; fingerprints instead of models that were not recorded."""
     engines = [_engine(engine.description, short=True) for engine in _engines(one)]
     models = [*one.models, *(() if one.models else one.fingerprints)]
     shown = ", ".join(visible(name) for name in models) or "–"
@@ -91,7 +91,7 @@ def _named(one: JournalFile) -> tuple[str, str]:
 
 def _engine(description: Mapping[str, Any] | None, short: bool = False) -> str:
     if description is None:
-        return "an engine that was not noted"
+        return "an unrecorded engine"
     engine, count = description.get("engine"), description.get("parameters")
     said = engine if isinstance(engine, Mapping) else {}
     parts = [said.get("name"), description.get("dtype"), description.get("device")]

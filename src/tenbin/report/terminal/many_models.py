@@ -1,7 +1,4 @@
-"""Many models on a terminal: a line a model, a column a task, each score with its error.
-
-Reads the scores of result documents only.
-"""
+"""Many models: one row per model, one column per task, each score with its error."""
 
 from __future__ import annotations
 
@@ -13,22 +10,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal.console import make_console
-from tenbin.report.terminal.escape import made_visible
+from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.scores import natural_width
 
 Row = tuple[str, Mapping[str, Any], str]
-"""A model's name, its scores as in result.json, and why there are none."""
+"""A model's name, its result document, and the reason if it has none."""
 
 
 def print_models(rows: Sequence[Row], console: Console | None = None) -> None:
-    """The first metric of every task for every model, then what failed."""
+    """Print the first metric of every task for every model, then failures."""
     console = console or make_console()
     rows = made_visible(list(rows))
     scored = [(name, scores) for name, scores, _ in rows if scores]
     if scored:
         table = _wide(scored)
-        # A table that does not fit would fold into shreds.
+        # A table that is too wide would be folded beyond recognition.
         fits = natural_width(table, console) <= console.width
         console.print(table if fits else _long(scored))
     for name, scores, reason in rows:
@@ -41,7 +37,7 @@ def print_models(rows: Sequence[Row], console: Console | None = None) -> None:
 
 
 def _columns(scored: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, str]]:
-    """(id, metric) of all tasks, each with its first metric, in the order of the first model."""
+    """Return (id, first metric) of every task, in the order of the first model."""
     found: dict[tuple[str, str], None] = {}
     for _, scores in scored:
         for id, details in scores["details"].items():

@@ -1,4 +1,4 @@
-"""How a run goes on, told to a person: a bar with an estimate, or plain lines in a pipe."""
+"""Progress of a run: a bar with an estimate on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ import sys
 import time
 from typing import Any
 
-from tenbin.report.terminal.escape import visible
+from tenbin.sandbox.printable import visible
 
 _SECONDS_BETWEEN_LINES = 15.0
-_SECONDS_OF_PACE = 2.0
-"""Answers come in batches: what a shorter time shows is no pace."""
+_SECONDS_OF_RATE = 2.0
+"""Answers come in batches, so a shorter time gives no reliable rate."""
 _SECONDS_OF_BURST, _SHARE_OF_BURST = 0.5, 0.02
-"""Answers that come within so long, or within this share of the time so far, are one burst."""
-_FIRST = "loading, computing the first batch"
+"""Answers within this time, or this share of the time so far, count as one burst."""
+_FIRST = "loading the model and computing the first batch"
 
 
 def open_progress() -> BarProgress | LineProgress:
-    """A bar on a terminal, lines elsewhere. Everything goes to stderr: stdout is for results."""
+    """Return a bar on a terminal, else lines; both on stderr, since stdout is for results."""
     return BarProgress() if sys.stderr.isatty() else LineProgress()
 
 
-class _Pace:
-    """How long something that may be over at once has gone on, and what is left of it."""
+class _StepTimer:
+    """Elapsed and remaining time of a preparation step, reported only once it takes long."""
 
     def __init__(self) -> None:
         self._what, self._began = "", 0.0
         self._first = self._last = 0
 
     def line(self, what: str, done: int, total: int) -> str | None:
-        """What to say of it; None while it has not taken long."""
+        """Return the line to show; None while the step has not taken long."""
         now = time.monotonic()
         if what != self._what or done < self._last:
-            # It is told of when a first part is done: the pace counts from there.
+            # The first call comes when a first part is done: the rate counts from there.
             self._what, self._began, self._first = what, now, done
         self._last = done
         elapsed = now - self._began
-        if elapsed < _SECONDS_OF_PACE or done == self._first:
+        if elapsed < _SECONDS_OF_RATE or done == self._first:
             return None
         if done >= total:
             return f"{what}: {total:,} documents in {_clock(elapsed)}"
@@ -45,22 +45,22 @@ class _Pace:
 
 
 class _Estimate:
-    """The time that is left, from the work that was done since the first answer.
+    """Estimates the remaining time from the work done since the first answer.
 
-    Answers come in bursts, a batch at a time. The pace is taken at the first answer of a burst:
-    the work of all bursts before it, in the time from the first burst to this one. Within a burst,
-    and while nothing comes because the next batch is computed, it stays.
+    Answers come in bursts, one batch at a time. The rate is updated at the first answer of each
+    burst: the work of all bursts before it, over the time from the first burst to this one. It
+    stays the same within a burst and while the next batch is computed.
     """
 
     def __init__(self, work: float) -> None:
         self._work = work
         self._worked = self._worked_before = 0.0
         self._began = self._taken = 0.0
-        self._pace: float | None = None
-        """Seconds for a unit of work."""
+        self._rate: float | None = None
+        """Seconds per unit of work."""
 
     def advance(self, work: float, now: float) -> None:
-        """One more answer; loading is over with the first, and the pace counts from there."""
+        """Record one answer; the rate counts from the first, when loading is over."""
         self._worked += work
         if not self._began:
             self._began, self._worked_before = now, self._worked
@@ -70,77 +70,77 @@ class _Estimate:
         if now - self._taken < burst:
             return
         self._taken = now
-        if elapsed >= _SECONDS_OF_PACE and worked > 0:
-            self._pace = elapsed / worked
+        if elapsed >= _SECONDS_OF_RATE and worked > 0:
+            self._rate = elapsed / worked
 
     def left(self) -> float | None:
-        """Seconds at the pace so far; None where there is none yet."""
-        return None if self._pace is None else self._pace * max(0.0, self._work - self._worked)
+        """Return the remaining seconds at the current rate; None before there is one."""
+        return None if self._rate is None else self._rate * max(0.0, self._work - self._worked)
 
 
 class LineProgress:
-    """One line now and then, for logs."""
+    """One line every 15 seconds, for logs."""
 
     def __init__(self) -> None:
-        self._pace = _Pace()
+        self._step = _StepTimer()
         self._total = self._done = 0
         self._estimate = _Estimate(0.0)
-        self._started = self._spoken = 0.0
+        self._started = self._printed = 0.0
 
     def message(self, text: str) -> None:
-        """A line of its own."""
+        """Print a line."""
         print(f"tenbin: {visible(text)}", file=sys.stderr, flush=True)
 
     def transfer(self, name: str, done: int, total: int | None) -> None:
-        """Speak when the last line is long ago, and at the end."""
+        """Print a download's progress every 15 seconds and at its end."""
         now = time.monotonic()
-        if done == total or now - self._spoken >= _SECONDS_BETWEEN_LINES:
-            self._spoken = now
+        if done == total or now - self._printed >= _SECONDS_BETWEEN_LINES:
+            self._printed = now
             self.message(f"fetching {name}: {_size(done, total)}")
 
     def prepare(self, what: str, done: int, total: int) -> None:
-        """Speak when the last line is long ago, and at the end of what took long."""
-        line, now = self._pace.line(what, done, total), time.monotonic()
-        if line and (done >= total or now - self._spoken >= _SECONDS_BETWEEN_LINES):
-            self._spoken = now
+        """Print a preparation step's progress every 15 seconds, and its end if it took long."""
+        line, now = self._step.line(what, done, total), time.monotonic()
+        if line and (done >= total or now - self._printed >= _SECONDS_BETWEEN_LINES):
+            self._printed = now
             self.message(line)
 
     def start(self, total: int, work: float) -> None:
-        """Asking begins; a model that is loaded here comes first."""
+        """Announce the requests; the model may have to be loaded first."""
         self._total, self._done = total, 0
         self._estimate = _Estimate(work)
-        self._started = self._spoken = time.monotonic()
-        times = "once" if total == 1 else f"{total:,} times"
-        self.message(f"asking {times}, as soon as the model is ready")
+        self._started = self._printed = time.monotonic()
+        requests = "1 request" if total == 1 else f"{total:,} requests"
+        self.message(f"{requests}; waiting for the model to load")
 
     def advance(self, work: float) -> None:
-        """Speak when the last line is long ago."""
+        """Record an answer; print progress every 15 seconds."""
         self._done += 1
         now = time.monotonic()
         self._estimate.advance(work, now)
         if self._done == 1:
             self._started = now  # loading is over
-        if now - self._spoken >= _SECONDS_BETWEEN_LINES:
-            self._spoken = now
+        if now - self._printed >= _SECONDS_BETWEEN_LINES:
+            self._printed = now
             left = self._estimate.left()
             shown = "" if left is None else f", about {_clock(left)} left"
             self.message(f"{self._done:,} of {self._total:,} answered{shown}")
 
     def finish(self) -> None:
-        """Say how it ended."""
+        """Print the number of answers and the time they took."""
         took = _clock(time.monotonic() - self._started)
         self.message(f"{self._done:,} of {self._total:,} answered in {took}")
 
 
 class NamedProgress(LineProgress):
-    """Lines of one run among several that go on side by side."""
+    """Lines prefixed with the run's name, for runs that are in progress at the same time."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
 
     def message(self, text: str) -> None:
-        """A line of its own, with the run's name."""
+        """Print a line after the run's name."""
         super().message(f"{self._name}: {text}")
 
 
@@ -151,36 +151,36 @@ class BarProgress:
         from tenbin.report.terminal.console import make_error_console
 
         self._console = make_error_console()
-        self._pace = _Pace()
+        self._step = _StepTimer()
         self._progress: Any = None
         self._task: Any = None
         self._total = self._done = 0
         self._estimate = _Estimate(0.0)
 
     def message(self, text: str) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         from rich.text import Text
 
         line = Text("tenbin: ", style="dim", end="")
         self._console.print(line, Text(visible(text)), sep="")
 
     def transfer(self, name: str, done: int, total: int | None) -> None:
-        """One line that is drawn over; it stays when the file is complete."""
+        """Overwrite one line with a download's progress; it stays when the file is complete."""
         end = "\n" if done == total else "\r"
         self._console.print(f"fetching {name}: {_size(done, total)}", end=end)
 
     def prepare(self, what: str, done: int, total: int) -> None:
-        """One line that is drawn over; it stays at the end of what took long."""
-        line = self._pace.line(what, done, total)
+        """Overwrite one line with a step's progress; it stays at the end of a long step."""
+        line = self._step.line(what, done, total)
         if line:
             end = "\n" if done >= total else "\r"
-            # As wide as the terminal: a shorter line would leave the end of the one before.
+            # Full width, so that no end of the previous, longer line remains.
             width = self._console.width - 1
             shown = f"tenbin: {line}"[:width].ljust(width)
             self._console.print(shown, end=end, highlight=False)
 
     def start(self, total: int, work: float) -> None:
-        """Draw the bar."""
+        """Show the bar."""
         from rich.progress import (
             BarColumn,
             Progress,
@@ -205,20 +205,20 @@ class BarProgress:
         self._task = self._progress.add_task(_FIRST, total=work, count=f"0/{total:,}", left="")
 
     def advance(self, work: float) -> None:
-        """Move the bar."""
+        """Advance the bar by one answer."""
         self._done += 1
         self._estimate.advance(work, time.monotonic())
         left = self._estimate.left()
         self._progress.update(
             self._task,
             advance=work,
-            description="asking",
+            description="running",
             count=f"{self._done:,}/{self._total:,}",
             left="" if left is None else f"about {_clock(left)} left",
         )
 
     def finish(self) -> None:
-        """Leave the bar as it stands."""
+        """Stop the bar and leave it on the screen."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None

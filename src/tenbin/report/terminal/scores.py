@@ -1,4 +1,4 @@
-"""Results as a table on a terminal or in a pipe. Reads result documents only."""
+"""Scores of a run as tables, or stacked lines where the tables are wider than the terminal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,26 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal.console import make_console
-from tenbin.report.terminal.engine_notes import choice_lines, mode_of, usage_lines
-from tenbin.report.terminal.escape import made_visible
-from tenbin.report.terminal.warnings import is_unscored, partial_lines, unscored_lines
+from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.report.terminal.run_notes import (
+    choice_lines,
+    engine_mode,
+    is_unscored,
+    partial_lines,
+    sampling_lines,
+    thinking_lines,
+    unscored_lines,
+    usage_lines,
+)
 
 _WIDE = 0.05
-"""Half an interval, as a share of the scale, from which a score says little and is told so."""
+"""Half-width of an interval, as a share of the scale, from which its imprecision is noted."""
 _HUGE = 1e6
-"""From here on a number is written with its power of ten."""
+"""Values from which on numbers are printed in scientific notation."""
 
 
 def print_results(document: Mapping[str, Any], console: Console | None = None) -> None:
-    """The scores of a run: one line a metric, then groups, then what went wrong."""
+    """Print the scores of a run, one line per metric, then groups, failures and notes."""
     console = console or make_console()
     document = made_visible(document)
     for line in partial_lines(document):
@@ -33,8 +40,8 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
         console.print(Text(line, style="red"), soft_wrap=True)
     _print_precision(document, console)
     for line in [
-        *_sampling_lines(document),
-        *_thinking_lines(document),
+        *sampling_lines(document),
+        *thinking_lines(document),
         *choice_lines(document),
         *usage_lines(document),
     ]:
@@ -49,13 +56,13 @@ def print_results(document: Mapping[str, Any], console: Console | None = None) -
 
 
 def _print_scores(document: Mapping[str, Any], console: Console) -> None:
-    """The scores as tables; what could not be scored has no numbers to be shown in one."""
+    """Print tables of the tasks and groups that have scores."""
     tables = []
     if _scored(document["details"]):
         tables.append(_score_table(document))
     if _scored(document["group_details"]):
         tables.append(_group_table(document))
-    # A table that does not fit would fold into shreds.
+    # A table that is too wide would be folded beyond recognition.
     if all(natural_width(table, console) <= console.width for table in tables):
         for table in tables:
             console.print(table)
@@ -64,17 +71,17 @@ def _print_scores(document: Mapping[str, Any], console: Console) -> None:
 
 
 def _scored(details: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Ids of which at least one document was scored."""
+    """Return the ids with at least one scored document."""
     return [id for id, found in details.items() if not is_unscored(found)]
 
 
 def natural_width(table: Table, console: Console) -> int:
-    """The width of a table that nothing squeezes."""
+    """Return the width that a table takes when nothing is folded."""
     return Measurement.get(console, console.options.update(width=10_000), table).maximum
 
 
 def _print_precision(document: Mapping[str, Any], console: Console) -> None:
-    """What the least precise of the tasks' first scores could have shown, where that is little."""
+    """Print what the least precise of the first metrics can show, if its interval is wide."""
     firsts = [(id, *next(iter(d.items()))) for id, d in document["details"].items() if d]
     known = [
         (half, id, metric, detail)
@@ -92,87 +99,52 @@ def _print_precision(document: Mapping[str, Any], console: Console) -> None:
         None if value is None else scale * value
         for value in (shown.get("unpaired"), shown.get("paired"))
     )
-    text = f"precision: {id} {metric}, n {detail['n']:,}: "
+    text = f"precision: {id} {metric}, n = {detail['n']:,}: "
     if unpaired is None or paired is None or unpaired >= 100:
-        text += "too few documents to find any difference reliably."
+        text += "too few documents to detect any difference reliably."
     else:
         text += (
-            f"±{100 * half:.0f} points. To be found four times out of five, a difference must be "
+            f"±{100 * half:.0f} points. Differences detectable with 80% power: "
             f"{unpaired:.0f} points on other documents, about {paired:.0f} on the same ones."
         )
     console.print(Text(text, style="dim"))
 
 
 def _half_width(detail: Mapping[str, Any]) -> float | None:
-    """Half the interval as a share of the scale; None without one of the two."""
+    """Return half the interval's width as a share of the scale; None without interval or scale."""
     if "weight" in detail or detail.get("low") is None or detail.get("high") is None:
         return None
     return float(detail["high"] - detail["low"]) / (200 if detail["unit"] == "%" else 2)
 
 
-def _sampling_lines(document: Mapping[str, Any]) -> list[str]:
-    """How answers were drawn, where they were: one line for all tasks that drew alike."""
-    ids: dict[str, list[str]] = {}
-    for id, config in document["configs"].items():
-        # Runs of earlier versions know greedy decoding only.
-        if not config.get("do_sample"):
-            continue
-        several = config["repeats"] > 1
-        how = f"{config['repeats']} answers" if several else "one answer"
-        how += f" drawn to each document, temperature {config['temperature']:g}"
-        how += f", top_k {config['top_k']}" if config["top_k"] else ""
-        how += f", top_p {config['top_p']:g}" if config["top_p"] < 1 else ""
-        how += f", seed {config['seed']}"
-        ids.setdefault(how + ("; values are means over them" if several else ""), []).append(id)
-    return [f"drawn: {', '.join(names)}: {how}" for how, names in ids.items()]
-
-
-def _thinking_lines(document: Mapping[str, Any]) -> list[str]:
-    """How long thoughts and answers were, where they were kept apart: one line a task."""
-    lines = []
-    # Runs of earlier versions know no thoughts.
-    for id, lengths in document.get("lengths", {}).items():
-        ends = lengths["thoughts"]
-        if not ends or not lengths["answers"]:
-            continue
-        line = f"thinking: {id}: "
-        if lengths["thinking_tokens"] is None:
-            line += "thoughts were kept apart, but nobody counted their tokens"
-        else:
-            line += f"{lengths['thinking_tokens']:,.0f} tokens of thought and "
-            line += f"{lengths['answer_tokens']:,.0f} of answer on average"
-        asked = document["configs"][id]["thinking"]
-        for end, what in (
-            ("budget", f"thoughts cut at {asked['budget']:,} tokens" if asked else ""),
-            ("open", "thoughts never closed, so that no answer follows"),
-            ("none", "answers without a thought"),
-        ):
-            line += f"; {ends[end]:,} of {lengths['answers']:,} {what}" if ends[end] else ""
-        lines.append(line)
-    return lines
-
-
 def _print_stacked(document: Mapping[str, Any], console: Console) -> None:
-    """A heading a task and a line a metric, for narrow terminals."""
+    """Print a heading per task and a line per metric, for narrow terminals."""
     console.print(Text(_model_name(document), style="dim"))
     for id in _scored(document["details"]):
         config, details = document["configs"][id], document["details"][id]
         first = next(iter(details.values()))
         console.print(Text(id, style="bold"))
-        facts = f"  template {config['template']}, shots {config['num_fewshot']}, {_counts(first)}"
+        facts = f"  template {config['template']}, {config['num_fewshot']}-shot, {_counts(first)}"
         console.print(Text(facts, style="dim"))
         _print_lines(document["results"][id], details, console)
     for id in _scored(document["group_details"]):
         entries, details = document["groups"][id], document["group_details"][id]
-        console.print(Text(f"{id}: {len(document['group_subtasks'][id])} tasks", style="bold"))
+        members = len(document["group_subtasks"][id])
+        title = f"{id}: {members} {'task' if members == 1 else 'tasks'}"
+        console.print(Text(title, style="bold"))
         console.print(Text(f"  {_counts(next(iter(details.values())))}", style="dim"))
         _print_lines(entries, details, console)
 
 
 def _counts(detail: Mapping[str, Any]) -> str:
     clusters = detail.get("clusters")
-    units = f" in {clusters:,} clusters" if clusters and clusters != detail["n"] else ""
-    return f"n {detail['n']:,}{units}, failed {detail['failed']:,}"
+    units = f" ({count_clusters(clusters)})" if clusters and clusters != detail["n"] else ""
+    return f"n = {detail['n']:,}{units}, {detail['failed']:,} failed"
+
+
+def count_clusters(count: int) -> str:
+    """Return `1 cluster`, `51 clusters`."""
+    return "1 cluster" if count == 1 else f"{count:,} clusters"
 
 
 def _print_lines(entries: Mapping[str, Any], details: Mapping[str, Any], console: Console) -> None:
@@ -214,7 +186,7 @@ def _score_table(document: Mapping[str, Any]) -> Table:
         ("metric", "left"),
         ("value", "right"),
         ("± error", "right"),
-        ("95 % interval", "right"),
+        ("95% interval", "right"),
         ("failed", "right"),
     )
     for id in _scored(document["details"]):
@@ -237,7 +209,7 @@ def _score_table(document: Mapping[str, Any]) -> Table:
 
 def _group_table(document: Mapping[str, Any]) -> Table:
     table = _table(
-        "groups (value: mean weighted by documents)",
+        "groups (value: mean weighted by number of documents)",
         ("group", "left"),
         ("tasks", "right"),
         ("n", "right"),
@@ -245,7 +217,7 @@ def _group_table(document: Mapping[str, Any]) -> Table:
         ("metric", "left"),
         ("value", "right"),
         ("± error", "right"),
-        ("95 % interval", "right"),
+        ("95% interval", "right"),
         ("mean of tasks", "right"),
         ("failed", "right"),
     )
@@ -273,7 +245,7 @@ def _model_name(document: Mapping[str, Any]) -> str:
         str(model.get("model")),
         str(model.get("dtype")),
         str(model.get("device")),
-        f"{engine.get('name')} engine, {mode_of(engine)}",
+        f"{engine.get('name')} engine, {engine_mode(engine)}",
     ]
     return " · ".join(part for part in parts if part != "None")
 
@@ -285,7 +257,7 @@ def _metric_name(metric: str, detail: Mapping[str, Any]) -> str:
 def _numbers(
     entries: Mapping[str, Any], metric: str, detail: Mapping[str, Any]
 ) -> tuple[str, str, str]:
-    """Value, error and interval."""
+    """Return value, standard error and interval as printed."""
     name, comma, filter_name = metric.partition(",")
     error = entries[f"{name}_stderr{comma}{filter_name}"]
     return _written(entries[metric], error, detail.get("low"), detail.get("high"), detail["unit"])
@@ -301,7 +273,7 @@ def _unweighted(detail: Mapping[str, Any]) -> tuple[str, str, str]:
 def _written(
     value: float | None, stderr: float | None, low: float | None, high: float | None, unit: str
 ) -> tuple[str, str, str]:
-    # Percentages need two decimals to say what fractions say with four; perplexities know no end.
+    # Two decimals of a percentage are four of a fraction; perplexities have no upper bound.
     form = ".2f" if unit else ".4e" if value is not None and value >= _HUGE else ".4f"
     return (
         "–" if value is None else f"{value:{form}}{unit}",

@@ -1,4 +1,4 @@
-"""A sweep on a terminal or in a pipe: the table of options, the spread, the honest choice."""
+"""A sweep: the table of options, their spread, the chosen one and its honest score."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal.console import make_console
-from tenbin.report.terminal.engine_notes import choice_lines, usage_lines
-from tenbin.report.terminal.escape import made_visible
-from tenbin.report.terminal.warnings import partial_lines, unscored_lines
+from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.report.terminal.run_notes import (
+    choice_lines,
+    partial_lines,
+    unscored_lines,
+    usage_lines,
+)
 
 _LABEL, _CELL = 22, 14
-"""Columns that a task's name and a score with its error take in the overview."""
+"""Widths of the overview's columns: a task's name, a score with its error."""
 
 
 def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> None:
-    """The overview of tasks and templates, each task in detail, and the command to go on with."""
+    """Print tasks by templates, each task in detail, and the command that uses the choice."""
     console = console or make_console()
     report = made_visible(report)
     _print_overview(report, console)
@@ -35,7 +38,7 @@ def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> No
 
 
 def print_answering(document: Mapping[str, Any], console: Console | None = None) -> None:
-    """How a server answered the sweep's run, and what that took."""
+    """Print notes on the sweep's run: partial, unscored, choices picked by letter, usage."""
     console = console or make_console()
     document = made_visible(document)
     for line in [*partial_lines(document), *unscored_lines(document)]:
@@ -45,13 +48,13 @@ def print_answering(document: Mapping[str, Any], console: Console | None = None)
 
 
 def _print_overview(report: Mapping[str, Any], console: Console) -> None:
-    """Tasks × templates at a glance, where there are several tasks and room for it."""
+    """Print tasks by templates if there are several tasks and the table fits."""
     tasks = report["tasks"]
     columns = list(dict.fromkeys(_name(o) for task in tasks for o in task["options"]))
     if len(tasks) < 2 or _LABEL + _CELL * len(columns) > console.width:
         return
     table = Table(
-        title="score ± error, the best of each task in bold",
+        title="score ± error, best of each task in bold",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -85,7 +88,7 @@ def _options_table(task: Mapping[str, Any]) -> Table:
         pad_edge=False,
     )
     table.add_column("template")
-    for name in ("shots", "value", "± error", "95 % interval", "best ahead by", "p (Holm)"):
+    for name in ("shots", "value", "± error", "95% interval", "behind best", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
     failed = any(option["failed"] for option in task["options"])
     if failed:
@@ -113,8 +116,9 @@ def _conclusions(task: Mapping[str, Any]) -> list[str]:
     lines = []
     if len(task["options"]) > 1:
         lines.append(
-            f"spread: from {_score(spread['lowest'], task)} to {_score(spread['highest'], task)}, "
-            f"mean {_score(spread['mean'], task)}, deviation {_error(spread['deviation'], task)}"
+            f"spread: {_score(spread['lowest'], task)} to {_score(spread['highest'], task)}, "
+            f"mean {_score(spread['mean'], task)}, "
+            f"standard deviation {_error(spread['deviation'], task)}"
         )
     choice = task.get("choice")
     if choice:
@@ -123,16 +127,16 @@ def _conclusions(task: Mapping[str, Any]) -> list[str]:
         if "draws" in option:
             found = option["draws_spread"]
             lines.append(
-                f"{_name(option)} over {len(option['draws'])} draws of examples: "
+                f"{_name(option)} over {len(option['draws'])} samples of few-shot examples: "
                 f"{_score(found['lowest'], task)} to {_score(found['highest'], task)}, "
-                f"deviation {_error(found['deviation'], task)}"
+                f"standard deviation {_error(found['deviation'], task)}"
             )
     shares = task.get("variance")
     if shares and shares["variance"] > 0:
         parts = ", ".join(f"{name} {shares[name]:.0%}" for name in shares["varied"])
         lines.append(
-            f"where one score's variance comes from: {parts} "
-            f"(all together ± {_error(shares['stderr'], task)})"
+            f"variance of one score: {parts} "
+            f"(total standard error {_error(shares['stderr'], task)})"
         )
     return lines
 
@@ -142,7 +146,7 @@ def _choice_lines(task: Mapping[str, Any], choice: Mapping[str, Any]) -> list[st
     honest = choice["honest"]
     how = f"chosen on {choice['on']}: {_name(option)}"
     if "shares" in choice:
-        how += f" (the choice of {choice['shares'][choice['option']]:.0%} of the folds)"
+        how += f" (chosen in {choice['shares'][choice['option']]:.0%} of the folds)"
     return [
         how,
         f"honest score {_score(honest['value'], task)} ± {_error(honest['stderr'], task)} "
@@ -152,7 +156,7 @@ def _choice_lines(task: Mapping[str, Any], choice: Mapping[str, Any]) -> list[st
 
 
 def _name(option: Mapping[str, Any]) -> str:
-    """An option as a column's heading: its template, and its shots where draws differ in them."""
+    """Return an option's heading: its template, and its shots if options differ in them."""
     marked = any("shot" in id.partition("@")[2] for id in option["ids"])
     return f"{option['template']}, {option['shots']}-shot" if marked else str(option["template"])
 

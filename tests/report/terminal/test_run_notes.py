@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.report.terminal.engine_notes import mode_of
+from tenbin.report.terminal.run_notes import engine_mode
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from tenbin.report.terminal.engine_notes import mode_of
     ],
 )
 def test_a_run_that_only_wrote_is_not_called_unrun(engine: dict[str, Any], shown: Any) -> None:
-    assert mode_of(engine) == shown
+    assert engine_mode(engine) == shown

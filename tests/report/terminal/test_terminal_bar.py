@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -42,7 +42,7 @@ def test_the_time_left_is_that_of_bursts(tmp_path: Path) -> None:
     arguments += ["--tasks", "jnli", "--sample_data", "--output_path", "r.json"]
     drawn = [line for line in screen(arguments, tmp_path) if "/18" in line]
     assert any("computing the first batch" in line and "0/18" in line for line in drawn)
-    answered = [line for line in drawn if "asking" in line]
+    answered = [line for line in drawn if "running" in line]
     assert not any("first batch" in line for line in answered)
     left = {}
     for line in answered:

@@ -37,7 +37,7 @@ def test_estimates_count_from_the_first_answer(
     lines.finish()
     said = [line.removeprefix("tenbin: ") for line in capsys.readouterr().err.splitlines()]
     assert said == [
-        "asking 5 times, as soon as the model is ready",
+        "5 requests; waiting for the model to load",
         "1 of 5 answered",
         "2 of 5 answered, about 1 min 00 s left",
         "3 of 5 answered, about 40 s left",
