@@ -21,11 +21,11 @@ from typing import Any
 
 from common import parser, peak_mib, say, setup_facts, write_result
 
-from tenbin.api import Silence
 from tenbin.backends.base import Backend
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.data import DataChoice, load_documents
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.records import Dataset
 
@@ -79,7 +79,7 @@ def one_size(backend_name: str, documents: int, folder: str) -> None:
                 "output_path": f"{output}/{limit}.json",
             }
             began = time.perf_counter()
-            execute(build_config(options), Silence(), backend)
+            execute(build_config(options), Listener(), backend)
             return time.perf_counter() - began
 
         run(20)  # libraries, templates, the engine's own choice

@@ -31,8 +31,8 @@ from typing import Any
 from common import RESULTS, peak_mib, say, setup_facts, write_result
 from ray_scale import unnamed_files
 
-from tenbin.api import Silence
 from tenbin.config import build_config
+from tenbin.pipeline.progress import Listener
 
 WAYS = ("scripted", "workers_2")
 PASSES = ("first", "rest", "again", "small")
@@ -81,7 +81,7 @@ def write_tasks(folder: Path, documents: int) -> None:
 STAGES = ("load_data", "_plan", "_journal", "ask", "judge_all", "conclude", "write_finished")
 
 
-class Clock(Silence):
+class Clock(Listener):
     """Notes when the answers that are known have been looked up, and when a new one has come."""
 
     def __init__(self) -> None:

@@ -37,11 +37,11 @@ from common import (
     write_result,
 )
 
-from tenbin.api import Silence
 from tenbin.backends.base import Backend, BackendSettings, Workers
 from tenbin.backends.ray.sharding import cut
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
+from tenbin.pipeline.progress import Listener
 from tenbin.records import Request
 
 PARTS = ("carrying", "speed", "sharing", "driver")
@@ -232,7 +232,7 @@ def one_size(name: str, documents: int, folder: str) -> None:
         if name == "workers_2":
             given["workers"] = 2
         began, cpu = time.perf_counter(), time.process_time()
-        finished = pipeline.execute(build_config(given), Silence())
+        finished = pipeline.execute(build_config(given), Listener())
         took, busy = time.perf_counter() - began, time.process_time() - cpu
         scratch = unnamed_files()
         assert len(finished.judged) == documents

@@ -32,9 +32,9 @@ from typing import Any
 import yaml
 from common import HERE, embedded_model, parser, say, setup_facts, write_result
 
-from tenbin.api import Silence
 from tenbin.config import build_config
 from tenbin.data import DataChoice, load_documents
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.records import Dataset
 
@@ -179,7 +179,7 @@ def bookkeeping(data_dir: str, folder: Path, rounds: int) -> dict[str, Any]:
             }
         )
         began = time.perf_counter()
-        finished = execute(config, Silence())
+        finished = execute(config, Listener())
         took = time.perf_counter() - began
         assert len(finished.judged) == 1119
         return took

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import tenbin
-from tenbin.api import Silence
 from tenbin.errors import ConfigError, TenbinError
+from tenbin.pipeline.progress import Listener
 
 _MODELS = [
     {"name": "first", "model_args": {"fingerprint": "a"}},
@@ -18,7 +18,7 @@ _MODELS = [
 ]
 
 
-class _Heard(Silence):
+class _Heard(Listener):
     def __init__(self) -> None:
         self.lines: list[str] = []
 

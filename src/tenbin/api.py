@@ -10,31 +10,9 @@ from typing import Any
 from tenbin.backends.base import Backend, check_backend
 from tenbin.config import AUTO, RunConfig, build_config
 from tenbin.errors import ConfigError
-from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.progress import Listener
 from tenbin.results.outcomes import outcomes_of
 from tenbin.results.read import read_run
-
-
-class Silence:
-    """A listener that says nothing."""
-
-    def message(self, text: str) -> None:
-        """Say nothing."""
-
-    def transfer(self, name: str, done: int, total: int | None) -> None:
-        """Say nothing."""
-
-    def prepare(self, what: str, done: int, total: int) -> None:
-        """Say nothing."""
-
-    def start(self, total: int, work: float) -> None:
-        """Say nothing."""
-
-    def advance(self, work: float) -> None:
-        """Say nothing."""
-
-    def finish(self) -> None:
-        """Say nothing."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +219,7 @@ def evaluate(
         from tenbin.pipeline.run import execute
     finished = execute(
         config,
-        listener or Silence(),
+        listener or Listener(),
         backend=None if isinstance(model, str) else model,
         write=write or config.output_path is not None,
     )
@@ -289,7 +267,7 @@ def sweep(
     _check_open_backend(model, config)
     finished = execute_sweep(
         config,
-        listener or Silence(),
+        listener or Listener(),
         metric,
         backend=None if isinstance(model, str) else model,
         write=write or config.output_path is not None,
@@ -366,4 +344,4 @@ def doctor(
 
     given = dict(options, model=model, tasks=tasks if isinstance(tasks, str) else list(tasks))
     config = examination_config(given)
-    return as_document(examine(config, listener or Silence()))
+    return as_document(examine(config, listener or Listener()))

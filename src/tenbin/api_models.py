@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenbin.api import Run, Silence, load_run
+from tenbin.api import Run, load_run
 from tenbin.config import AT_ONCE, MODELS, list_models
 from tenbin.errors import ConfigError
-from tenbin.pipeline.ask import Listener
 from tenbin.pipeline.many_models.entries import check_entries, read_entries
 from tenbin.pipeline.many_models.run import Ended, run_entries
+from tenbin.pipeline.progress import Listener
 
 _WHERE = "evaluate_models"
 
@@ -87,7 +87,7 @@ def evaluate_models(
         given["tasks"] = tasks if isinstance(tasks, str) else list(tasks)
     asked = list_models(given, _WHERE)
     entries = read_entries(asked.shared, asked.models, {}, _WHERE)
-    speaker = listener or Silence()
+    speaker = listener or Listener()
     check_entries(entries, speaker)
 
     def told(one: Ended) -> None:
@@ -105,4 +105,4 @@ def evaluate_models(
 
 def _silent(name: str) -> Listener:
     """The listener of a run in another process; importable, so that it can be named there."""
-    return Silence()
+    return Listener()

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.config import build_config
-from tenbin.pipeline.prepare import choose_cells, load_data, prompt_settings, prompts_of
+from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.records import Task
 from tenbin.tasks.registry import load_registry
 

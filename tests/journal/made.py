@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tenbin.api import Silence
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
 from tenbin.pipeline.ask import ask
-from tenbin.pipeline.queue import Queue
+from tenbin.pipeline.progress import Listener
+from tenbin.pipeline.requests import RequestQueue
 from tenbin.records import Request, Response, Rolled, Scores, Text
 from tenbin.records.model_info import Given
 from tests.pipeline.test_ask import queue_of
@@ -43,7 +43,7 @@ def answer_to(key: str) -> Response:
     return Rolled(-number / 3, number % 1000)
 
 
-class Told(Silence):
+class Told(Listener):
     """Remembers what was said."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Told(Silence):
         self.said.append(text)
 
 
-def make_queue() -> Queue:
+def make_queue() -> RequestQueue:
     return queue_of(COUNT)
 
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from tenbin.api import Silence
 from tenbin.backends.base import NONE_KNOWN, BaseBackend, Capabilities
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
 from tenbin.pipeline.ask import ask
 from tenbin.pipeline.plan import Plan
-from tenbin.pipeline.queue import Queue
+from tenbin.pipeline.progress import Listener
+from tenbin.pipeline.requests import RequestQueue
 from tenbin.records import Failure, Request, Response, Rolled
 from tests.metrics.samples import CELL, make_prompt
 
 
-def queue_of(count: int) -> Queue:
+def queue_of(count: int) -> RequestQueue:
     plan = Plan()
     texts = [f"text {at * 37 % count}" for at in range(count)]
     prompts = [make_prompt(kind="roll", text=text, document=text) for text in texts]
@@ -68,7 +68,7 @@ class Single(BaseBackend):
         yield from self.change([answer(request) for request in requests])
 
 
-class Progress(Silence):
+class Progress(Listener):
     """Adds up what it is told."""
 
     def __init__(self) -> None:
@@ -117,13 +117,13 @@ def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
 
 def test_what_the_journal_knows_is_not_asked(tmp_path: Path) -> None:
     first = Portions()
-    ask(queue_of(20), first, Answers(Journal(tmp_path, "m")), Silence())
+    ask(queue_of(20), first, Answers(Journal(tmp_path, "m")), Listener())
     second, follower = Portions(), Follows()
     spent = ask(
         queue_of(30),
         second,
         Answers(Journal(tmp_path, "m")),
-        Silence(),
+        Listener(),
         follower,
     )
     assert spent.from_journal == 20 and spent.not_counted == 10
@@ -136,8 +136,8 @@ def test_a_failure_is_an_answer_and_asked_again_next_time(tmp_path: Path) -> Non
     def fails(pairs: list[Any]) -> list[Any]:
         return [(pairs[0][0], Failure("x", "y")), *pairs[1:]]
 
-    ask(queue_of(3), Single(fails), Answers(Journal(tmp_path, "m")), Silence())
-    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())
+    ask(queue_of(3), Single(fails), Answers(Journal(tmp_path, "m")), Listener())
+    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Listener())
     assert spent.from_journal == 2
 
 
@@ -147,12 +147,12 @@ def test_what_is_not_finite_is_a_failure_and_not_kept(tmp_path: Path, value: Any
         return [(pairs[0][0], Rolled(value, 1)), *pairs[1:]]
 
     answers, follower = Answers(Journal(tmp_path, "m")), Follows()
-    ask(queue_of(3), Single(overflows), answers, Silence(), follower)
+    ask(queue_of(3), Single(overflows), answers, Listener(), follower)
     noted = follower.pairs
     kinds = [found.kind for _, found in noted if isinstance(found, Failure)]
     assert kinds == ["not_finite"]
     assert answers.read([key for key, _ in noted]) == dict(noted)
-    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Silence())
+    spent = ask(queue_of(3), Single(list), Answers(Journal(tmp_path, "m")), Listener())
     assert spent.from_journal == 2
 
 

@@ -38,8 +38,8 @@ def jumping(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, hours = time.time, cycle(HOURS)
     monkeypatch.setattr(time, "time", lambda: plain() + 3600 * next(hours))
     monkeypatch.setattr(time, "time_ns", lambda: int(time.time() * 1e9))
-    for module in ("run", "watching", "concluding"):
-        monkeypatch.setattr(f"tenbin.{module}.datetime", Jumping)
+    for module in ("run", "partial_scores", "conclude"):
+        monkeypatch.setattr(f"tenbin.pipeline.{module}.datetime", Jumping)
 
 
 @pytest.mark.usefixtures("jumping")

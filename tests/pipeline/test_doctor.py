@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import tenbin
-from tenbin.api import Silence
 from tenbin.errors import ConfigError
 from tenbin.pipeline.doctor import examination_config, examine
+from tenbin.pipeline.progress import Listener
 from tests.analysis.doctor.written import letter_tokenizer
 from tests.backends.tiny import make_model, make_tokenizer
 
@@ -210,7 +210,7 @@ def test_what_it_foresees_is_what_a_run_meets(
         "profile": profile,
         "device": "cpu",
     }
-    found = examine(examination_config({**options, "limit": "all"}), Silence())
+    found = examine(examination_config({**options, "limit": "all"}), Listener())
     run = tenbin.evaluate(**options, no_cache=True)
     for cell in found.cells:
         assert cell.measures is not None

@@ -146,8 +146,8 @@ def test_a_server_is_not_asked_before_its_turn(
 def test_rows_are_looked_at_once_for_all_models(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tenbin.api import Silence
     from tenbin.pipeline.many_models import entries as module
+    from tenbin.pipeline.progress import Listener
 
     asked: list[str] = []
     choose = module.choose_cells
@@ -156,7 +156,7 @@ def test_rows_are_looked_at_once_for_all_models(
     models = [{"name": f"m{n}", "model_args": {"fingerprint": str(n)}} for n in range(50)]
     shared = {key: value for key, value in content.items() if key != "models"}
     found = read_entries(shared, models, {}, "file")
-    check_entries(found, Silence())
+    check_entries(found, Listener())
     assert len(found) == 50 and len(asked) == 1
     assert known_result(found[0]) is None
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from tenbin.api import Silence
 from tenbin.backends.base import NONE_KNOWN, Capabilities
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.files import disk_list as shelf
 from tenbin.pipeline import conclude as concluding
 from tenbin.pipeline import run
+from tenbin.pipeline.progress import Listener
 from tenbin.records import Request, Response
 
 FEW, MANY, EXAMPLES = 2_500, 5_500, 300
@@ -94,7 +94,7 @@ def peaks_of_a_run(folder: Path, documents: int, monkeypatch: pytest.MonkeyPatch
         gc.collect()
         tracemalloc.start()
         try:
-            finished = run.execute(build_config(given), Silence(), Portions())
+            finished = run.execute(build_config(given), Listener(), Portions())
         finally:
             tracemalloc.stop()
     assert len(finished.judged) == documents

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import tenbin.pipeline.partial_scores
-from tenbin.api import Silence
 from tenbin.backends.base import Backend, BackendSettings
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.records import Failure, Request, Response
 from tenbin.results.progress import read_progress
@@ -55,7 +55,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int | None = 
         }
     )
     slow = Slow(open_backend(BackendSettings(model="scripted")), folder / "r.run", stop_after)
-    execute(config, Silence(), slow)  # type: ignore[arg-type]
+    execute(config, Listener(), slow)  # type: ignore[arg-type]
     return slow
 
 

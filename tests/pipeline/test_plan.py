@@ -8,7 +8,7 @@ import pytest
 
 from tenbin.files import disk_list as shelf
 from tenbin.pipeline import plan as plan_module
-from tenbin.pipeline import queue
+from tenbin.pipeline import requests as queue
 from tenbin.pipeline.plan import Plan, Planned
 from tenbin.pipeline.requests import requests_of, work_of
 from tenbin.records import Generate, Prompt, Request, Rolling, Sampling, Score, Thinking

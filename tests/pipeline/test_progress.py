@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tenbin.pipeline.progress import Counted
+from tenbin.pipeline.progress import ProgressCounter
 
 
 def test_items_go_through_and_are_told_of() -> None:
     told: list[tuple[str, int, int]] = []
-    counted = Counted(lambda *said: told.append(said), "judging", 1_200)
+    counted = ProgressCounter(lambda *said: told.append(said), "judging", 1_200)
     assert list(counted.through(range(700))) == list(range(700))
     assert list(counted.through(range(500))) == list(range(500))
     assert told == [("judging", done, 1_200) for done in (500, 1_000, 1_200)]

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tenbin.api import Silence
 from tenbin.backends.base import NONE_KNOWN, BaseBackend, Capabilities
 from tenbin.journal.answers import Answers
 from tenbin.journal.rounds import KeySum
 from tenbin.journal.store import Journal
 from tenbin.pipeline.ask import ask
+from tenbin.pipeline.progress import Listener
 from tenbin.records import Failure, Request, Response, Rolled, Rolling, Score
 from tests.backends.tiny import make_model, make_tokenizer
 from tests.pipeline.test_ask import queue_of
@@ -63,7 +63,7 @@ def answers_of(folder: Path, count: int, backend: Batches) -> dict[str, Response
     queue = queue_of(count)
     answers = Answers(Journal(folder, "m"), backend.describe)
     try:
-        ask(queue, backend, answers, Silence())
+        ask(queue, backend, answers, Listener())
         return answers.find([key for keys in queue.all_keys() for key in keys])
     finally:
         answers.close()
@@ -100,7 +100,7 @@ def test_what_failed_is_asked_again_in_its_batch(tmp_path: Path) -> None:
 
 def test_a_result_says_nothing_of_rounds(tmp_path: Path) -> None:
     queue, answers = queue_of(5), Answers(Journal(tmp_path, "m"), Batches().describe)
-    ask(queue, Batches(), answers, Silence())
+    ask(queue, Batches(), answers, Listener())
     (given,) = answers.given_by(Batches().describe())
     assert given.description == Batches().describe()
     answers.close()

@@ -11,10 +11,10 @@ import polars
 import pytest
 
 import tenbin
-from tenbin.api import Silence
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.errors import BackendError, ConfigError, DataError, JournalError
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.records import Failure
 
@@ -23,7 +23,7 @@ ALL = "jcommonsenseqa-1.1-0.3,jnli-1.3-0.2,marc_ja-1.1-0.3,jsquad-1.1-0.3,jaquad
 pytestmark = pytest.mark.usefixtures("cache")
 
 
-class Heard(Silence):
+class Heard(Listener):
     """Remembers what it was told."""
 
     def __init__(self) -> None:
@@ -304,7 +304,7 @@ def test_bad_rows_stop_a_run_before_the_model_opens(tmp_path: Path) -> None:
     (folder / "validation.jsonl").write_text(good % (1, 0) + good % (2, 7), encoding="utf-8")
     config = build_config({"tasks": "jnli", "data_dir": str(tmp_path), "model": "no-such-backend"})
     with pytest.raises(DataError, match=r"validation\.jsonl.*2"):
-        execute(config, Silence())
+        execute(config, Listener())
 
 
 def test_unwritable_output_is_found_first(tmp_path: Path) -> None:

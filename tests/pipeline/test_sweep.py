@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import tenbin
-from tenbin.api import Silence
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.config import build_config
 from tenbin.errors import ConfigError
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.pipeline.sweep import RunOutcomes
 from tenbin.results.outcomes import outcomes_of
@@ -132,7 +132,7 @@ def test_a_stored_run_takes_no_flags_of_a_new_one(
 
 def test_outcomes_of_a_run_are_those_of_its_samples() -> None:
     given = {"model": "scripted", "tasks": "jnli,jsquad", "sample_data": True, "no_cache": True}
-    finished = execute(build_config(given), Silence(), write=False)
+    finished = execute(build_config(given), Listener(), write=False)
     read, stored = RunOutcomes(finished), outcomes_of(finished.samples())
     assert len(read) == len(stored) and set(read) == set(stored)
     for key, outcomes in stored.items():

@@ -10,7 +10,7 @@ import pytest
 from tenbin.backends.openai.arguments import ServerArguments
 from tenbin.backends.openai.pricing import prices_of
 from tenbin.errors import ConfigError
-from tenbin.pipeline.usage import Spent, usage_entry, usage_of_both
+from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
 from tenbin.report.terminal.run_notes import format_cost, usage_lines
 
@@ -24,8 +24,8 @@ ANSWERS: list[Response] = [
 ]
 
 
-def spent(answers: list[Response], from_journal: int = 0) -> Spent:
-    counted = Spent(from_journal)
+def spent(answers: list[Response], from_journal: int = 0) -> TokenUsage:
+    counted = TokenUsage(from_journal)
     for answer in answers:
         counted.add(answer)
     return counted

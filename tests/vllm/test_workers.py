@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 import tenbin
-from tenbin.api import Silence
+from tenbin.pipeline.progress import Listener
 from tests.vllm.conftest import ENGINE
 
 pytest.importorskip("ray", reason="Ray is not installed; `make test-vllm` installs it")
@@ -60,7 +60,7 @@ def others() -> list[int]:
     return [process.pid for process in named("VLLM::")]
 
 
-class Killer(Silence):
+class Killer(Listener):
     """Kills the engine of the only worker once it has answered, then the worker that follows it."""
 
     def __init__(self, others: Collection[int]) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from tenbin.cli.exit_codes import ERROR, SOME_FAILED, code_of_run
 from tenbin.cli.run import flags_of, prepare_report, without_other_data
 from tenbin.config import ModelsFile
-from tenbin.pipeline.ask import Listener
 from tenbin.pipeline.many_models.run import Ended
+from tenbin.pipeline.progress import Listener
 
 
 def execute_models(options: argparse.Namespace, file: ModelsFile) -> int:

@@ -14,13 +14,8 @@ from tenbin.cli.run import config_from
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
 from tenbin.metrics.perplexity import count_bytes, count_characters, count_words
-from tenbin.pipeline.prepare import (
-    choose_cells,
-    data_choice,
-    load_data,
-    prompt_settings,
-    prompts_of,
-)
+from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.prepare import data_choice, load_data, prompt_settings, prompts_of
 from tenbin.records import Prompt
 from tenbin.report.terminal.progress import open_progress
 

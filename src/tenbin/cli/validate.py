@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from tenbin.config import RunConfig, build_config
-from tenbin.pipeline.prepare import data_choice, reach_of
+from tenbin.pipeline.cells import reach_of
+from tenbin.pipeline.prepare import data_choice
 from tenbin.records import Task
 from tenbin.tasks.loader import load_file
 from tenbin.tasks.registry import load_registry

@@ -10,38 +10,10 @@ from tenbin.backends.finite import finite_only
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
 from tenbin.journal.rounds import Rounds
-from tenbin.pipeline.queue import Queue
-from tenbin.pipeline.usage import Spent
+from tenbin.pipeline.progress import Listener
+from tenbin.pipeline.requests import RequestQueue
+from tenbin.pipeline.usage import TokenUsage
 from tenbin.records import Response
-
-
-class Listener(Protocol):
-    """Told how a run goes on; the terminal draws it, tests ignore it."""
-
-    def message(self, text: str) -> None:
-        """Something worth a line."""
-        ...
-
-    def transfer(self, name: str, done: int, total: int | None) -> None:
-        """A file is being fetched: bytes so far, and in all where known."""
-        ...
-
-    def prepare(self, what: str, done: int, total: int) -> None:
-        """Something of many documents goes on here, without the model: how far it is."""
-        ...
-
-    def start(self, total: int, work: float) -> None:
-        """This many requests will be asked, of this much work together."""
-        ...
-
-    def advance(self, work: float) -> None:
-        """One more request was answered."""
-        ...
-
-    def finish(self) -> None:
-        """All were answered, or the run broke off."""
-        ...
-
 
 _SETTLED_AT_ONCE = 20_000
 """Known requests, in the order of their keys: in that of their numbers they are quicker settled."""
@@ -61,13 +33,13 @@ class Follower(Protocol):
 
 
 def ask(
-    queue: Queue,
+    queue: RequestQueue,
     backend: Backend,
     answers: Answers,
     listener: Listener,
     follower: Follower | None = None,
-    spent: Spent | None = None,
-) -> Spent:
+    spent: TokenUsage | None = None,
+) -> TokenUsage:
     """Answer every request of the queue exactly once.
 
     Args:
@@ -76,7 +48,7 @@ def ask(
         answers: Where answers are kept.
         listener: Told how it goes.
         follower: Told what is answered.
-        spent: Counted up as answers come; a new one where none is given.
+        spent: ProgressCounter up as answers come; a new one where none is given.
 
     Returns:
         What the answers took.
@@ -84,7 +56,7 @@ def ask(
     Raises:
         BackendError: When the backend leaves a request out, doubles one or invents one.
     """
-    spent = spent if spent is not None else Spent()
+    spent = spent if spent is not None else TokenUsage()
     rounds = Rounds() if backend.capabilities.resumable else None
     spent.from_journal += _settle_known(queue, answers, rounds)
     if follower is not None:
@@ -112,7 +84,7 @@ def ask(
     return spent
 
 
-def _settle_known(queue: Queue, answers: Answers, rounds: Rounds | None) -> int:
+def _settle_known(queue: RequestQueue, answers: Answers, rounds: Rounds | None) -> int:
     """Look all requests up in the journal; how many of them it knows."""
     count = 0
     settled: list[int] = []
@@ -130,7 +102,7 @@ def _settle_known(queue: Queue, answers: Answers, rounds: Rounds | None) -> int:
 
 
 def _answers(
-    queue: Queue, backend: Backend, answers: Answers, rounds: Rounds | None
+    queue: RequestQueue, backend: Backend, answers: Answers, rounds: Rounds | None
 ) -> Iterator[tuple[str, Response]]:
     """Run the backend on what is open.
 
@@ -149,9 +121,9 @@ def _answers(
 def _take(
     key: str,
     response: Response,
-    queue: Queue,
+    queue: RequestQueue,
     answers: Answers,
-    spent: Spent,
+    spent: TokenUsage,
     listener: Listener,
     follower: Follower | None,
 ) -> None:

@@ -18,17 +18,17 @@ from tenbin.backends.base import Backend
 from tenbin.config import RunConfig
 from tenbin.journal.answers import Answers
 from tenbin.metrics.registry import metric_names
-from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.interrupt import finishing, note_saved, seconds_to_save
 from tenbin.pipeline.judge import JudgedDocuments, judge_all
 from tenbin.pipeline.output_folder import stored_result
 from tenbin.pipeline.partial_scores import Watch
 from tenbin.pipeline.plan import Plan
-from tenbin.pipeline.prepare import CellSetup, Data
-from tenbin.pipeline.progress import Counted
+from tenbin.pipeline.prepare import Data
+from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.pipeline.record import part_entries, prospect, record, run_file
 from tenbin.pipeline.score import GroupScore, summarise_cells, summarise_groups
-from tenbin.pipeline.usage import Spent, usage_entry, usage_of_both
+from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Cell, Prompt, ScoreRow
 from tenbin.records.model_info import engine_notices, engines_of, model_entries
 from tenbin.results.folder import RunFolder, discard_reports, write_run
@@ -38,7 +38,7 @@ from tenbin.results.rows import sample_row
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class RunResult:
     """A run that is over: its scores, its documents, and the document that records it."""
 
     config: RunConfig
@@ -67,7 +67,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class RunState:
     """A run under way: what it asks, whom, and where it goes."""
 
     config: RunConfig
@@ -86,8 +86,8 @@ class Going:
     watch: Watch | None = None
     also: Mapping[str, Any] = field(default_factory=dict)
     """Recorded beside the scores."""
-    spent: Spent = field(default_factory=Spent)
-    spent_before: Mapping[str, Any] | None = None
+    spent: TokenUsage = field(default_factory=TokenUsage)
+    usage_before: Mapping[str, Any] | None = None
     """The entry `usage` of what was asked before, on behalf of this run."""
     stamp: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
     started: float = field(default_factory=time.monotonic)
@@ -95,80 +95,80 @@ class Going:
 
 
 def conclude(
-    going: Going,
+    state: RunState,
     judged: JudgedDocuments,
     part: Plan | None = None,
     tell: Callable[[str], None] | None = None,
-) -> Finished:
+) -> RunResult:
     """Score judged documents and record them.
 
     Args:
-        going: The run.
+        state: The run.
         judged: The documents.
         part: What they belong to where that is only a part of what the run asks.
         tell: Told what is worth a line.
     """
-    setups = going.setups
+    setups = state.setups
     scores, groups = summarise_cells(setups, judged), summarise_groups(setups, judged)
-    description = dict(going.backend.describe())
-    engines = engines_of(going.answers.given_by(description))
+    description = dict(state.backend.describe())
+    engines = engines_of(state.answers.given_by(description))
     notices = engine_notices(engines)
     if tell is not None:
         for notice in notices:
             tell(notice)
-    usage = usage_entry(going.spent, description.get("prices"))
+    usage = usage_entry(state.spent, description.get("prices"))
     entries = record(
-        going.config,
+        state.config,
         setups,
         scores,
         groups,
-        going.data,
-        part or going.plan,
-        judged.tallies,
-        (*going.notices, *notices),
+        state.data,
+        part or state.plan,
+        judged.counts_by_cell,
+        (*state.notices, *notices),
     )
     if part is not None:
-        entries = part_entries(entries, {cell.id: len(s) for cell, s in going.plan.spans.items()})
-    fingerprint = going.backend.fingerprint
+        entries = part_entries(entries, {cell.id: len(s) for cell, s in state.plan.spans.items()})
+    fingerprint = state.backend.fingerprint
     document = {
         **entries,
-        "run_id": run_id(prospect(going.config, setups, going.data, fingerprint)),
+        "run_id": run_id(prospect(state.config, setups, state.data, fingerprint)),
         "partial": part is not None,
         **model_entries(engines, description),
         "fingerprint": fingerprint,
-        "answers_from_journal": going.spent.from_journal,
+        "answers_from_journal": state.spent.from_journal,
         **({"scale": description["scale"]} if "scale" in description else {}),
-        "date": going.stamp.isoformat(timespec="seconds"),
-        "usage": usage_of_both(going.spent_before, usage),
-        "total_evaluation_time_seconds": round(time.monotonic() - going.started, 3),
-        **going.also,
+        "date": state.stamp.isoformat(timespec="seconds"),
+        "usage": usage_of_both(state.usage_before, usage),
+        "total_evaluation_time_seconds": round(time.monotonic() - state.started, 3),
+        **state.also,
     }
-    return Finished(going.config, setups, scores, tuple(groups), judged, document, going.folder)
+    return RunResult(state.config, setups, scores, tuple(groups), judged, document, state.folder)
 
 
-def write_finished(going: Going, finished: Finished, listener: Listener) -> Finished:
+def write_finished(state: RunState, finished: RunResult, listener: Listener) -> RunResult:
     """Write the folder of a run that is over, where it has one.
 
     A stop waits for the end of it, as long as its time lasts.
     """
-    if going.folder is None:
+    if state.folder is None:
         return finished
-    if going.watch is not None:
-        going.watch.write("writing")
-    counted = Counted(listener.prepare, "writing samples", len(finished.judged))
+    if state.watch is not None:
+        state.watch.write("writing")
+    counter = ProgressCounter(listener.prepare, "writing samples", len(finished.judged))
     with finishing():
-        return _write(going, finished, counted.through(finished.samples()))
+        return _write(state, finished, counter.through(finished.samples()))
 
 
-def _write(going: Going, finished: Finished, rows: Iterable[Mapping[str, Any]]) -> Finished:
+def _write(state: RunState, finished: RunResult, rows: Iterable[Mapping[str, Any]]) -> RunResult:
     folder = finished.folder
     assert folder is not None
-    if going.replaces:
+    if state.replaces:
         discard_reports(folder)
     document = write_run(folder, finished.document, rows, run_file(finished.config))
     if not document["partial"]:
         clear_progress(folder.path)
-    return Finished(
+    return RunResult(
         finished.config,
         finished.setups,
         finished.scores,
@@ -187,42 +187,42 @@ def prepare_to_save() -> None:
             import_module(name)
 
 
-def save_part(going: Going) -> None:
+def save_part(state: RunState) -> None:
     """Write what there is of a run that is being stopped: its state, and a partial result.
 
     A result of the same run that holds more documents stays.
     """
-    if going.folder is None:
+    if state.folder is None:
         return
-    if going.watch is not None:
-        going.watch.write("stopped")
-    plan = _answered(going)
-    if not len(plan) or _documents(stored_result(going.folder), going) >= len(plan):
+    if state.watch is not None:
+        state.watch.write("stopped")
+    plan = _answered(state)
+    if not len(plan) or _documents(stored_result(state.folder), state) >= len(plan):
         return
-    silent = Counted(lambda what, done, total: None, "", 0)
-    finished = conclude(going, judge_all(going.setups, plan, going.answers, silent), plan)
-    _write(going, finished, finished.samples())
-    note_saved(f"a partial result of {len(plan):,} documents is at {going.folder.result_file}")
+    silent = ProgressCounter(lambda what, done, total: None, "", 0)
+    finished = conclude(state, judge_all(state.setups, plan, state.answers, silent), plan)
+    _write(state, finished, finished.samples())
+    note_saved(f"a partial result of {len(plan):,} documents is at {state.folder.result_file}")
 
 
-def _answered(going: Going) -> Plan:
+def _answered(state: RunState) -> Plan:
     """The documents that have all their answers, as many as there is time to look at."""
     plan, until = Plan(), time.monotonic() + seconds_to_save() / 2
 
     def prompts(cell: Cell) -> Iterator[Prompt]:
-        for chunk in going.plan.planned(cell):
+        for chunk in state.plan.planned(cell):
             if time.monotonic() > until:
                 return
-            found = going.answers.find([key for one in chunk for key in one.keys])
+            found = state.answers.find([key for one in chunk for key in one.keys])
             yield from (one.prompt for one in chunk if all(key in found for key in one.keys))
 
-    for setup in going.setups:
-        plan.add(setup.cell, prompts(setup.cell), setup.weighs_unconditionally)
+    for setup in state.setups:
+        plan.add(setup.cell, prompts(setup.cell), setup.scores_unconditionally)
     return plan
 
 
-def _documents(stored: Mapping[str, Any] | None, going: Going) -> int:
+def _documents(stored: Mapping[str, Any] | None, state: RunState) -> int:
     """How many documents the stored result of this run rests on; 0 where there is none."""
-    if stored is None or going.replaces:
+    if stored is None or state.replaces:
         return 0
     return sum(int(counts["effective"]) for counts in stored.get("n-samples", {}).values())

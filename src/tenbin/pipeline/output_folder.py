@@ -12,8 +12,9 @@ from typing import Any
 
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError, ResultError
-from tenbin.pipeline.ask import Listener
-from tenbin.pipeline.prepare import CellSetup, Data
+from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.prepare import Data
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.record import prospect
 from tenbin.results.folder import RESULT, RunFolder, choose_folder, leave_folder
 from tenbin.results.identity import differing

@@ -20,9 +20,9 @@ from tenbin.errors import JournalError, StorageError
 from tenbin.journal.answers import Answers
 from tenbin.metrics.base import Metric
 from tenbin.metrics.registry import metric_names
+from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import judge_planned
 from tenbin.pipeline.plan import Plan
-from tenbin.pipeline.prepare import CellSetup
 from tenbin.records import Cell, Response
 from tenbin.results.progress import write_progress
 

@@ -6,14 +6,20 @@ requests; knows no backend and no answer.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 from tenbin.files.disk_list import CHUNK, chunks, marks, scratch_database
-from tenbin.pipeline.plan_rows import pack_prompt, unpack_prompt, unpack_text
-from tenbin.pipeline.queue import QUEUE_TABLES, Queue
-from tenbin.pipeline.requests import requests_of, score_request
+from tenbin.pipeline.requests import (
+    QUEUE_TABLES,
+    RequestQueue,
+    requests_of,
+    score_request,
+    unpack_text,
+)
 from tenbin.records import Cell, Prompt, Request
 
 _TABLES = (
@@ -23,6 +29,9 @@ _TABLES = (
     "CREATE INDEX waiting_prompts ON waiting (prompt)",
     "CREATE TABLE reached (prompt INTEGER PRIMARY KEY)",
 )
+
+_PROMPT_FIELDS = [one.name for one in fields(Prompt) if one.name not in ("cell", "text")]
+_prompt_values = attrgetter(*_PROMPT_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class Plan:
     def __init__(self) -> None:
         """An empty plan."""
         self._database = scratch_database(*QUEUE_TABLES, *_TABLES)
-        self.queue = Queue(self._database)
+        self.queue = RequestQueue(self._database)
         self._cells: list[Cell] = []
         self._spans: dict[Cell, range] = {}
         self._count = 0
@@ -83,7 +92,7 @@ class Plan:
             waiting += [(request.key, number) for request in requests]
             asked += requests
             keys = (key, bare, " ".join(further))
-            rows.append((number, cell, prompt.document, *keys, pack_prompt(prompt)))
+            rows.append((number, cell, prompt.document, *keys, _pack(prompt)))
         self.queue.put(asked)
         write = self._database.executemany
         write("INSERT INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -129,7 +138,7 @@ class Plan:
             values,
         )
         for cell, key, bare, further, rest, text in rows:
-            prompt = unpack_prompt(rest, self._cells[cell], unpack_text(text))
+            prompt = _unpack(rest, self._cells[cell], unpack_text(text))
             yield Planned(prompt, key, bare, tuple(further.split()))
 
     def numbers_by_document(self, cell: Cell) -> Iterator[int]:
@@ -148,3 +157,13 @@ class Plan:
             f"SELECT {columns} FROM prompts WHERE id >= ? AND id < ? ORDER BY document, key",
             (span.start, span.stop),
         )
+
+
+def _pack(prompt: Prompt) -> bytes:
+    """Everything of a prompt but its cell and its text: the request's row has the text."""
+    return pickle.dumps(_prompt_values(prompt), pickle.HIGHEST_PROTOCOL)
+
+
+def _unpack(packed: bytes, cell: Cell, text: str) -> Prompt:
+    rest = dict(zip(_PROMPT_FIELDS, pickle.loads(packed), strict=True))
+    return Prompt(cell=cell, text=text, **rest)

@@ -1,4 +1,4 @@
-"""Work on many documents that a person waits for: how far it is, told now and then."""
+"""Progress of a run: the listener that is told about it, and a counter for loops over documents."""
 
 from __future__ import annotations
 
@@ -7,27 +7,62 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_AT_ONCE = 500
+_REPORTED_EVERY = 500
+"""Documents between two reports: a listener must not cost more than the work that it watches."""
 
 
-class Counted:
-    """Counts what goes through it, and tells."""
+class Listener:
+    """Is told how a run goes on. Every method does nothing: override those that you need.
 
-    def __init__(self, told: Callable[[str, int, int], None], what: str, total: int) -> None:
-        """Nothing yet.
+    All methods are called in the thread of the run, some of them once a request.
+    """
+
+    def message(self, text: str) -> None:
+        """A notice for the user, one line."""
+
+    def transfer(self, name: str, done: int, total: int | None) -> None:
+        """A file is being downloaded: bytes so far, and in all where that is known."""
+
+    def prepare(self, what: str, done: int, total: int) -> None:
+        """Work on documents without the model, such as `making prompts`: documents done, of all."""
+
+    def start(self, total: int, work: float) -> None:
+        """The model is about to be asked.
 
         Args:
-            told: Told what goes on, how much is done, and of how many.
-            what: What goes on.
+            total: Number of requests.
+            work: Their estimated cost together; `advance` counts in the same unit.
+        """
+
+    def advance(self, work: float) -> None:
+        """One more request was answered, of this estimated cost."""
+
+    def finish(self) -> None:
+        """The model has answered everything, or the run broke off."""
+
+
+class ProgressCounter:
+    """Counts documents as they pass and reports every few hundred."""
+
+    def __init__(self, report: Callable[[str, int, int], None], what: str, total: int) -> None:
+        """Start at zero.
+
+        Args:
+            report: Called with `what`, the documents done, and `total`: `Listener.prepare`.
+            what: Name of the work, for the user.
             total: Documents in all.
         """
-        self._told, self._what, self._total = told, what, total
+        self._report, self._what, self._total = report, what, total
         self._done = 0
 
     def through(self, items: Iterable[T]) -> Iterator[T]:
-        """The items as they are, counted once they were worked on."""
+        """The items unchanged; each counts as done when the next one is asked for."""
         for item in items:
             yield item
-            self._done += 1
-            if self._done % _AT_ONCE == 0 or self._done == self._total:
-                self._told(self._what, self._done, self._total)
+            self.advance()
+
+    def advance(self) -> None:
+        """One more document is done."""
+        self._done += 1
+        if self._done % _REPORTED_EVERY == 0 or self._done == self._total:
+            self._report(self._what, self._done, self._total)

@@ -13,12 +13,12 @@ from typing import Any
 
 from tenbin.config import SCALE, RunConfig
 from tenbin.metrics.registry import metric_names
-from tenbin.pipeline.choice_support import choices_by, naming_notices
+from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.judge import CellCounts
 from tenbin.pipeline.plan import Plan
-from tenbin.pipeline.prepare import CellSetup, Data, count_prompts
+from tenbin.pipeline.prepare import Data, count_prompts
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import GroupScore
-from tenbin.pipeline.tally import Tally
 from tenbin.records import Cell, ScoreRow, Task, Template
 from tenbin.results.document import (
     SCHEMA_VERSION,
@@ -31,6 +31,14 @@ from tenbin.results.document import (
 )
 from tenbin.version import __version__
 
+LIKELIHOODS = "likelihoods of their texts"
+_WAYS = {
+    "letter_logprobs": "letter (first-token log-probabilities)",
+    "generated": "letter (read out of generated text)",
+}
+_LITTLE = 0.5
+"""Share of the first token below which the letters are not what the model would say."""
+
 
 def record(
     config: RunConfig,
@@ -39,7 +47,7 @@ def record(
     groups: Sequence[GroupScore],
     data: Data,
     plan: Plan,
-    tallies: Mapping[Cell, Tally],
+    counts_by_cell: Mapping[Cell, CellCounts],
     notices: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything of result.json that does not come from the model or the clock.
@@ -49,22 +57,22 @@ def record(
     return {
         "tenbin_version": __version__,
         "schema_version": SCHEMA_VERSION,
-        **_cell_entries(setups, scores, data, plan, tallies),
+        **_cell_entries(setups, scores, data, plan, counts_by_cell),
         "groups": {g.id: {"alias": g.id, **score_entries(g.rows)} for g in groups},
         "group_subtasks": {g.id: list(g.members) for g in groups},
         "group_details": {
             g.id: group_details(g.rows, g.unweighted, percent_metrics(setups)) for g in groups
         },
         "failures": {
-            cell.id: dict(tally.failures.most_common())
-            for cell, tally in tallies.items()
-            if tally.failures
+            cell.id: dict(counts.failures.most_common())
+            for cell, counts in counts_by_cell.items()
+            if counts.failures
         },
         "warnings": [
             *data.notices(),
             *notices,
-            *naming_notices(tallies),
-            *window_notices(tallies),
+            *label_notices(counts_by_cell),
+            *window_notices(counts_by_cell),
             *_range_notices(scores),
         ],
         "config": recorded_config(config),
@@ -123,7 +131,7 @@ def _cell_entries(
     scores: Mapping[Cell, Sequence[ScoreRow]],
     data: Data,
     plan: Plan,
-    tallies: Mapping[Cell, Tally],
+    counts_by_cell: Mapping[Cell, CellCounts],
 ) -> dict[str, Any]:
     """The parts of result.json that are keyed by task id."""
     entries: dict[str, dict[str, Any]] = {
@@ -142,7 +150,7 @@ def _cell_entries(
         )
     }
     for setup in setups:
-        cell, rows, tally = setup.cell, scores[setup.cell], tallies[setup.cell]
+        cell, rows, counts = setup.cell, scores[setup.cell], counts_by_cell[setup.cell]
         scored, _ = data.for_cell(setup)
         entries["results"][cell.id] = {"alias": cell.id, **score_entries(rows)}
         entries["details"][cell.id] = score_details(rows, percent_metrics([setup]))
@@ -150,17 +158,17 @@ def _cell_entries(
         entries["n-shot"][cell.id] = cell.shots
         entries["n-samples"][cell.id] = {
             "original": len(scored.documents),
-            "effective": tally.documents,
+            "effective": counts.documents,
         }
         entries["higher_is_better"][cell.id] = {r.metric: r.higher_is_better for r in rows}
         entries["configs"][cell.id] = {
             **_cell_config(setup),
-            "choices_by": choices_by(tally),
+            "choices_by": choices_by(counts),
         }
         entries["data"][cell.id] = data_entries(data.files(setup))
-        entries["prompts"][cell.id] = _prompt_entries(setup, plan, tally)
+        entries["prompts"][cell.id] = _prompt_entries(setup, plan, counts)
         if setup.task.kind == "generate":
-            entries["lengths"][cell.id] = tally.lengths.entry(setup.task.thinking is not None)
+            entries["lengths"][cell.id] = counts.lengths.entry(setup.task.thinking is not None)
     return entries
 
 
@@ -226,15 +234,15 @@ def _generation_config(task: Task) -> dict[str, Any]:
     }
 
 
-def _prompt_entries(setup: CellSetup, plan: Plan, tally: Tally) -> dict[str, Any]:
+def _prompt_entries(setup: CellSetup, plan: Plan, counts: CellCounts) -> dict[str, Any]:
     """Hashes that tell whether two runs asked the same, and what the window did to prompts."""
     return {
         "template_hash": template_hash(_template(setup)),
         "prompts_hash": prompts_hash(plan.keys_by_document(setup.cell)),
-        "documents_with_dropped_examples": tally.shortened,
-        "dropped_examples": tally.dropped_examples,
-        "truncated_documents": tally.truncated,
-        "letter_share": tally.letter_share,
+        "documents_with_dropped_examples": counts.shortened,
+        "dropped_examples": counts.dropped_examples,
+        "truncated_documents": counts.truncated,
+        "letter_share": counts.letter_share,
     }
 
 
@@ -260,18 +268,40 @@ def prompts_hash(asked: Iterable[tuple[str, str]]) -> str:
     return digest.hexdigest()[:32]
 
 
-def window_notices(tallies: Mapping[Cell, Tally]) -> list[str]:
+def window_notices(counts_by_cell: Mapping[Cell, CellCounts]) -> list[str]:
     """One line a cell whose prompts did not fit the model's window."""
     notices = []
-    for cell, tally in tallies.items():
-        if tally.shortened:
+    for cell, counts in counts_by_cell.items():
+        if counts.shortened:
             notices.append(
-                f"{cell.id}: {tally.dropped_examples:,} examples left out of "
-                f"{tally.shortened:,} documents to fit the window"
+                f"{cell.id}: {counts.dropped_examples:,} examples left out of "
+                f"{counts.shortened:,} documents to fit the window"
             )
-        if tally.truncated:
+        if counts.truncated:
             notices.append(
-                f"{cell.id}: {tally.truncated:,} documents were cut from the left to fit the window"
+                f"{cell.id}: {counts.truncated:,} documents were cut from the left to fit the "
+                "window"
+            )
+    return notices
+
+
+def choices_by(counts: CellCounts) -> str | None:
+    """How the choices of a cell were made, in words; None where it has none."""
+    named = [_WAYS[way] for way in sorted(counts.named)]
+    if counts.weighed:
+        named.insert(0, LIKELIHOODS)
+    return " and ".join(named) or None
+
+
+def label_notices(counts_by_cell: Mapping[Cell, CellCounts]) -> list[str]:
+    """One line a cell whose letters are hardly what the model would have said."""
+    notices = []
+    for cell, counts in counts_by_cell.items():
+        share = counts.letter_share
+        if share is not None and share < _LITTLE:
+            notices.append(
+                f"{cell.id}: the labels of the choices hold {share:.0%} of the first token's"
+                " probability on average; this model would rather begin otherwise"
             )
     return notices
 

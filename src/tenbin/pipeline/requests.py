@@ -1,14 +1,32 @@
-"""From a prompt to requests, each with a key that is a hash of what is asked.
+"""Requests: how a prompt becomes requests with content keys, and the queue that holds them on disk.
 
-Several answers drawn to one prompt are several requests, each with a seed of its own.
+Two prompts that read the same make one request, whatever cells they belong to. A request is open
+until it is answered, which happens exactly once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import pickle
+import sqlite3
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
 
+from tenbin.files.disk_list import CHUNK, chunks, marks
 from tenbin.records import Generate, Prompt, Request, Rolling, Sampling, Score, Thinking
+
+QUEUE_TABLES = (
+    "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, "
+    "kind INTEGER NOT NULL, work REAL NOT NULL, text BLOB NOT NULL, rest BLOB NOT NULL)",
+    # Apart from the texts: whoever settles a request must not write its text again. By number and
+    # not by key: keys are hashes, and each would be on a page of its own.
+    "CREATE TABLE open (id INTEGER PRIMARY KEY, work REAL NOT NULL)",
+    "CREATE TABLE joined (id INTEGER PRIMARY KEY, known INTEGER NOT NULL)",
+    "CREATE TABLE walk (id INTEGER PRIMARY KEY, request INTEGER NOT NULL)",
+)
 
 
 def requests_of(prompt: Prompt) -> list[Request]:
@@ -93,3 +111,197 @@ def content_key(*content: object) -> str:
     """A hash of what is asked: equal for equal questions, in any process."""
     written = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+_GENERATE_FIELDS = [one.name for one in fields(Generate) if one.name not in ("key", "prompt")]
+_generate_values = attrgetter(*_GENERATE_FIELDS)
+_SCORE_KIND = Score("", "", ()).place[0]
+_ROLLING_KIND = Rolling("", "").place[0]
+
+
+def pack_text(text: str) -> bytes:
+    """UTF-8 bytes, which sort as the text does; lone surrogates are kept."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def unpack_text(packed: bytes) -> str:
+    """The text of `pack_text`."""
+    return packed.decode("utf-8", "surrogatepass")
+
+
+def _pack(request: Request) -> bytes:
+    """Everything of a request but its key and its text, which have columns of their own."""
+    rest: Any = None
+    if isinstance(request, Score):
+        rest = request.continuations
+    elif isinstance(request, Generate):
+        rest = _generate_values(request)
+    return pickle.dumps(rest, pickle.HIGHEST_PROTOCOL)
+
+
+def _unpack(kind: int, key: str, text: str, packed: bytes) -> Request:
+    """The request of a row; `kind` is the first part of its place."""
+    rest = pickle.loads(packed)
+    if kind == _SCORE_KIND:
+        return Score(key, text, rest)
+    if kind == _ROLLING_KIND:
+        return Rolling(key, text)
+    return Generate(key, text, **dict(zip(_GENERATE_FIELDS, rest, strict=True)))
+
+
+class RequestQueue:
+    """Requests by key, in order of first use."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """A queue in a database that has its tables."""
+        self._database = database
+
+    def put(self, requests: Iterable[Request]) -> None:
+        """Ask these too; what was asked already is not asked again."""
+        for chunk in chunks(requests):
+            last = self._database.execute("SELECT max(id) FROM requests").fetchone()[0]
+            self._database.executemany(
+                "INSERT OR IGNORE INTO requests (key, kind, work, text, rest) "
+                "VALUES (?, ?, ?, ?, ?)",
+                ((r.key, r.place[0], work_of(r), pack_text(r.place[1]), _pack(r)) for r in chunk),
+            )
+            self._database.execute(
+                "INSERT INTO open SELECT id, work FROM requests WHERE id > ?", (last or 0,)
+            )
+
+    def __len__(self) -> int:
+        """How many there are, open or not."""
+        return self._count("requests")
+
+    def __contains__(self, key: str) -> bool:
+        """Whether such a request was ever put here."""
+        found = self._database.execute("SELECT 1 FROM requests WHERE key = ?", (key,))
+        return found.fetchone() is not None
+
+    def left(self) -> tuple[int, float]:
+        """How many are open, and what they cost together, roughly."""
+        count, work = self._database.execute("SELECT count(*), total(work) FROM open").fetchone()
+        return count, work
+
+    def _count(self, table: str) -> int:
+        count: int = self._database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        return count
+
+    def all_keys(self) -> Iterator[list[str]]:
+        """The keys of all requests, many at a time, in order of first use."""
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id, key FROM requests WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            last = rows[-1][0]
+            yield [key for _, key in rows]
+
+    def numbered_keys(self) -> Iterator[dict[str, int]]:
+        """All keys with their requests' numbers, many at a time, in the order of keys.
+
+        So they stand in a journal too, and whoever looks all of them up reads each of its pages
+        once.
+        """
+        last = ""
+        while rows := self._database.execute(
+            "SELECT id, key FROM requests WHERE key > ? ORDER BY key LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            last = rows[-1][1]
+            yield {key: number for number, key in rows}
+
+    def open(self) -> Iterator[Request]:
+        """Those that are open, in order of first use."""
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id FROM open WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            first, last = rows[0][0], rows[-1][0]
+            between = "JOIN open USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
+            yield from self._read(between, (first, last))
+
+    def open_and(self, numbers: Sequence[int], by_prefix: bool = False) -> Iterator[Request]:
+        """Those that are open and those of some numbers, which are known.
+
+        What is settled on the way changes nothing: all are given that were open when it began.
+
+        Args:
+            numbers: Of requests that are settled.
+            by_prefix: Give them in the order of their places, a walk through the tree of their
+                prefixes; else in order of first use.
+        """
+        self._database.execute("DELETE FROM joined")
+        self._database.executemany("INSERT INTO joined VALUES (?, 1)", ((one,) for one in numbers))
+        self._database.execute("INSERT INTO joined SELECT id, 0 FROM open")
+        return self._walk() if by_prefix else self._joined()
+
+    @property
+    def known(self) -> Container[str]:
+        """Keys of the requests that the last call of `open_and` gave by their numbers."""
+        return _Known(self._database)
+
+    def walk(self) -> Iterator[Request]:
+        """Those that are open, in the order of their places."""
+        return self.open_and((), by_prefix=True)
+
+    def _joined(self) -> Iterator[Request]:
+        last = 0
+        while rows := self._database.execute(
+            "SELECT id FROM joined WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
+        ).fetchall():
+            first, last = rows[0][0], rows[-1][0]
+            between = "JOIN joined USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
+            yield from self._read(between, (first, last))
+
+    def _walk(self) -> Iterator[Request]:
+        self._database.execute("DELETE FROM walk")
+        self._database.execute(
+            "INSERT INTO walk (request) SELECT id FROM requests JOIN joined USING (id) "
+            "ORDER BY kind, text, key"
+        )
+        for start in range(0, self._count("walk"), CHUNK):
+            yield from self._read(
+                "JOIN walk ON walk.request = requests.id WHERE walk.id > ? AND walk.id <= ? "
+                "ORDER BY walk.id",
+                (start, start + CHUNK),
+            )
+
+    def _read(self, condition: str, values: Sequence[Any]) -> list[Request]:
+        rows = self._database.execute(
+            f"SELECT kind, requests.key, text, rest FROM requests {condition}", values
+        )
+        return [_unpack(kind, key, unpack_text(text), rest) for kind, key, text, rest in rows]
+
+    def settle(self, keys: Sequence[str]) -> dict[str, float]:
+        """Note that requests are answered.
+
+        Returns:
+            The work of each; a key that is not among them was not open.
+        """
+        settled: dict[str, float] = {}
+        for chunk in chunks(keys):
+            rows = self._database.execute(
+                "SELECT id, key, open.work FROM requests JOIN open USING (id) "
+                f"WHERE key IN ({marks(chunk)})",
+                chunk,
+            ).fetchall()
+            settled |= {key: work for _, key, work in rows}
+            self.settle_numbers([number for number, _, _ in rows])
+        return settled
+
+    def settle_numbers(self, numbers: Sequence[int]) -> None:
+        """Note that the requests of these numbers are answered; the more at a time, the better."""
+        for chunk in chunks(sorted(numbers)):
+            self._database.execute(f"DELETE FROM open WHERE id IN ({marks(chunk)})", chunk)
+
+
+class _Known(Container[str]):
+    """Keys looked up on disk: there may be more of them than memory should hold."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __contains__(self, key: object) -> bool:
+        found = self._database.execute(
+            "SELECT 1 FROM requests JOIN joined USING (id) WHERE key = ? AND known", (key,)
+        )
+        return found.fetchone() is not None

@@ -17,11 +17,12 @@ from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
-from tenbin.pipeline.ask import Listener, ask
-from tenbin.pipeline.choice_support import suited_cells
+from tenbin.pipeline.ask import ask
+from tenbin.pipeline.capabilities import suited_cells, thinking_notices
+from tenbin.pipeline.cells import CellSetup, choose_cells, pairing_notices, selecting_cells
 from tenbin.pipeline.conclude import (
-    Finished,
-    Going,
+    RunResult,
+    RunState,
     conclude,
     prepare_to_save,
     save_part,
@@ -33,27 +34,22 @@ from tenbin.pipeline.output_folder import check_place, model_name, taken_place
 from tenbin.pipeline.partial_scores import Watch
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import (
-    CellSetup,
     Data,
-    choose_cells,
     count_prompts,
     data_choice,
     load_data,
-    pairing_notices,
     prompt_settings,
     prompts_of,
-    selecting_cells,
 )
-from tenbin.pipeline.progress import Counted
-from tenbin.pipeline.thinking_notices import thinking_notices
+from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.results.folder import RunFolder
 
-__all__ = ["Finished", "backend_settings", "execute", "execute_cells"]
+__all__ = ["RunResult", "backend_settings", "execute", "execute_cells"]
 
 
 def execute(
     config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
-) -> Finished:
+) -> RunResult:
     """Evaluate, from a checked config to written results.
 
     Args:
@@ -79,7 +75,7 @@ def execute_cells(
     write: bool = True,
     folder: RunFolder | None = None,
     **more: Any,
-) -> Finished:
+) -> RunResult:
     """Evaluate given cells of a config.
 
     Args:
@@ -89,7 +85,7 @@ def execute_cells(
         backend: A model that is open already.
         write: Whether to write the run folder.
         folder: The place of the run, where it is taken already.
-        more: As in `Going`: `also` and `spent_before`.
+        more: As in `RunState`: `also` and `usage_before`.
     """
     stamp, started = datetime.now(timezone.utc), time.monotonic()
     data = load_data(config, setups, listener.transfer)
@@ -103,10 +99,10 @@ def execute_cells(
             opened = open_backend(backend_settings(config, listener.message))
             held.callback(opened.close)
         more |= {"stamp": stamp, "started": started}
-        going = _prepare(config, setups, data, opened, listener, folder, **more)
-        with closing(going.answers), rescuing(lambda: save_part(going), prepare_to_save):
-            finished = _carry_out(going, listener)
-        return write_finished(going, finished, listener)
+        state = _prepare(config, setups, data, opened, listener, folder, **more)
+        with closing(state.answers), rescuing(lambda: save_part(state), prepare_to_save):
+            finished = _carry_out(state, listener)
+        return write_finished(state, finished, listener)
 
 
 def _prepare(
@@ -117,7 +113,7 @@ def _prepare(
     listener: Listener,
     folder: RunFolder | None,
     **more: Any,
-) -> Going:
+) -> RunState:
     """Everything that comes before the first question."""
     suited, left_out = suited_cells(setups, backend)
     replaces = False
@@ -131,22 +127,22 @@ def _prepare(
     watch = None
     if folder is not None:
         watch = Watch(folder.path, model_name(config), suited, plan, answers)
-    return Going(
+    return RunState(
         config, tuple(suited), tuple(notices), data, plan, answers, backend, folder,
         replaces, watch, **more,
     )  # fmt: skip
 
 
-def _carry_out(going: Going, listener: Listener) -> Finished:
+def _carry_out(state: RunState, listener: Listener) -> RunResult:
     """Ask everything, judge every answer, and score."""
-    watch = going.watch
+    watch = state.watch
     with watch or nullcontext():
-        ask(going.plan.queue, going.backend, going.answers, listener, watch, going.spent)
+        ask(state.plan.queue, state.backend, state.answers, listener, watch, state.spent)
         if watch is not None:
             watch.write("judging")
-        counted = Counted(listener.prepare, "judging", len(going.plan))
-        judged = judge_all(going.setups, going.plan, going.answers, counted)
-        return conclude(going, judged, tell=listener.message)
+        counter = ProgressCounter(listener.prepare, "judging", len(state.plan))
+        judged = judge_all(state.setups, state.plan, state.answers, counter)
+        return conclude(state, judged, tell=listener.message)
 
 
 def backend_settings(
@@ -194,10 +190,10 @@ def _plan(
     chat = format.chat if format is not None else None
     plan = Plan()
     total = sum(count_prompts(setup, data) for setup in setups)
-    counted = Counted(listener.prepare, "making prompts", total)
+    counter = ProgressCounter(listener.prepare, "making prompts", total)
     for setup in setups:
         prompts = prompts_of(setup, data, settings, backend.capabilities.tokenizer, chat)
-        plan.add(setup.cell, counted.through(prompts), setup.weighs_unconditionally)
+        plan.add(setup.cell, counter.through(prompts), setup.scores_unconditionally)
     return plan
 
 

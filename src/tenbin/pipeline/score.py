@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenbin.metrics.registry import metric_names
+from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
-from tenbin.pipeline.prepare import CellSetup
 from tenbin.records import DEFAULT_TEMPLATE, Cell, ScoreRow
 from tenbin.statistics.errors import summarise, summarise_group
 from tenbin.statistics.groups import Member
@@ -86,7 +86,7 @@ def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> li
             )
             for name, metric in used[0].items()
             if all(names.get(name) == metric for names in used)
-            if all(judged.tallies[setup.cell].documents for setup in cells)
+            if all(judged.counts_by_cell[setup.cell].documents for setup in cells)
         ]
         groups.append(
             GroupScore(

@@ -20,12 +20,12 @@ from tenbin.backends.base import Backend
 from tenbin.backends.registry import open_backend
 from tenbin.config import CROSSFIT, RunConfig
 from tenbin.errors import ConfigError
-from tenbin.pipeline.ask import Listener
-from tenbin.pipeline.choice_support import suited_cells
+from tenbin.pipeline.capabilities import suited_cells
+from tenbin.pipeline.cells import ALL, CellSetup, choose_cells, selecting_cells
 from tenbin.pipeline.output_folder import check_place, taken_place
-from tenbin.pipeline.prepare import CellSetup, Data, choose_cells, load_data, selecting_cells
-from tenbin.pipeline.run import Finished, backend_settings, execute, execute_cells
-from tenbin.pipeline.sweep_cells import ALL
+from tenbin.pipeline.prepare import Data, load_data
+from tenbin.pipeline.progress import Listener
+from tenbin.pipeline.run import RunResult, backend_settings, execute, execute_cells
 from tenbin.records import Outcome
 from tenbin.statistics.selection import best_of
 
@@ -33,10 +33,10 @@ DEFAULT_SELECTION = "train:200"
 
 
 @dataclass(frozen=True, slots=True)
-class SweepFinished:
+class SweepResult:
     """A sweep that is over: the run that holds every option, and what it says."""
 
-    run: Finished
+    run: RunResult
     report: Mapping[str, Any]
 
 
@@ -46,7 +46,7 @@ def execute_sweep(
     metric: str | None = None,
     backend: Backend | None = None,
     write: bool = True,
-) -> SweepFinished:
+) -> SweepResult:
     """Run every option of every task in one go, and analyse.
 
     Raises:
@@ -57,7 +57,7 @@ def execute_sweep(
     _check_options(choose_cells(config))
     finished = execute(config, listener, backend, write)
     report = full_report(finished.document, RunOutcomes(finished), metric)
-    return SweepFinished(finished, report)
+    return SweepResult(finished, report)
 
 
 def full_report(
@@ -96,7 +96,7 @@ def check_auto(
 
 def execute_auto(
     config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
-) -> Finished:
+) -> RunResult:
     """Choose a template for every task on documents held out, then score with it."""
     swept, setups, selecting, data = check_auto(config, listener)
     asked = replace(swept, template=config.template, templates=config.templates)
@@ -128,14 +128,14 @@ def execute_auto(
             write,
             folder,
             also={"template_choice": {"select_on": asked.select_on, "tasks": choice}},
-            spent_before=tried.document["usage"],
+            usage_before=tried.document["usage"],
         )
 
 
 class RunOutcomes(Mapping[tuple[str, str], Sequence[Outcome]]):
     """The outcomes of a run by task id and metric, read when they are asked for."""
 
-    def __init__(self, finished: Finished) -> None:
+    def __init__(self, finished: RunResult) -> None:
         """Those of a run that is over."""
         self._judged, self._details = finished.judged, finished.document["details"]
         self._cells = {setup.cell.id: setup.cell for setup in finished.setups}
@@ -166,7 +166,7 @@ def _check_options(setups: list[CellSetup]) -> None:
         )
 
 
-def _choices(tried: Finished) -> dict[str, Any]:
+def _choices(tried: RunResult) -> dict[str, Any]:
     """The template that each task's held-out documents choose, with all their scores."""
     choice: dict[str, Any] = {}
     # In the first round every cell selects; as options of their own they are simply scored.

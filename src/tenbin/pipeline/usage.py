@@ -26,7 +26,7 @@ _ADDED = (
 
 
 @dataclass(slots=True)
-class Spent:
+class TokenUsage:
     """What a run's answers took so far."""
 
     from_journal: int = 0
@@ -52,7 +52,7 @@ class Spent:
             self.not_counted += 1
 
 
-def usage_entry(spent: Spent, prices: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def usage_entry(spent: TokenUsage, prices: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The entry `usage` of result.json; None where no server counts.
 
     Args:

@@ -21,14 +21,14 @@ import psutil
 import pytest
 
 import tenbin
-from tenbin.api import Silence
 from tenbin.errors import BackendError
+from tenbin.pipeline.progress import Listener
 from tests.backends.ray.runs import lasting, run, samples
 
 _KILLS = 20
 
 
-class _Counter(Silence):
+class _Counter(Listener):
     """Counts answers, so that others know when work has begun."""
 
     def __init__(self) -> None:

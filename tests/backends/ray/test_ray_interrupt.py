@@ -24,7 +24,7 @@ def _answered(folder: Path) -> int:
 def test_a_stopped_run_ends_its_workers(tmp_path: Path) -> None:
     arguments = ["run", "--model", "scripted", "--model_args", "delay=0.3", "--workers", "2"]
     arguments += ["--shard_size", "2", "--tasks", "jnli,jcommonsenseqa", "--sample_data"]
-    often = "import tenbin.pipeline.partial_scores\ntenbin.watching._SECONDS_BETWEEN = 0.0\n"
+    often = "import tenbin.pipeline.partial_scores as module\nmodule._SECONDS_BETWEEN = 0.0\n"
     process = start([*arguments, "--output_path", "r.json"], tmp_path, often)
     wait_for(lambda: _answered(tmp_path) >= 4, process)
     started = family(process)

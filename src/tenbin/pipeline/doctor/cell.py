@@ -28,7 +28,8 @@ from tenbin.analysis.doctor.vocabulary import Spelling, judge_spelling, measure_
 from tenbin.backends.base import TokenReader
 from tenbin.config import RunConfig
 from tenbin.errors import TenbinError
-from tenbin.pipeline.prepare import CellSetup, Data, prompt_settings
+from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.prepare import Data, prompt_settings
 from tenbin.prompts.build import build_prompts, limited
 from tenbin.prompts.example_pool import Pool
 from tenbin.records import Document, Prompt

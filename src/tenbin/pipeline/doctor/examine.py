@@ -11,9 +11,10 @@ from tenbin.analysis.doctor.finding import Severity, worst
 from tenbin.analysis.doctor.vocabulary import Spelling, join_spelling
 from tenbin.backends.registry import open_reader
 from tenbin.config import AUTO, RunConfig, build_config
-from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.cells import choose_cells, pairing_notices
 from tenbin.pipeline.doctor.cell import CellDiagnosis, examine_cell
-from tenbin.pipeline.prepare import choose_cells, load_data, pairing_notices
+from tenbin.pipeline.prepare import load_data
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import backend_settings
 from tenbin.records.tokenized import Vocabulary
 

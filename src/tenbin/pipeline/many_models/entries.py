@@ -15,9 +15,10 @@ from typing import Any
 from tenbin.backends.registry import check_arguments
 from tenbin.config import AUTO, RunConfig, build_config, check_values
 from tenbin.errors import ConfigError, ResultError, TenbinError
-from tenbin.pipeline.ask import Listener
+from tenbin.pipeline.cells import CellSetup, choose_cells, selecting_cells
 from tenbin.pipeline.output_folder import check_place
-from tenbin.pipeline.prepare import CellSetup, Data, choose_cells, load_data, selecting_cells
+from tenbin.pipeline.prepare import Data, load_data
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.record import recorded_config
 from tenbin.pipeline.run import backend_settings
 from tenbin.pipeline.sweep import check_auto

@@ -21,10 +21,10 @@ from typing import Any, Literal
 
 from tenbin.config import AUTO, RunConfig
 from tenbin.errors import TenbinError
-from tenbin.pipeline.ask import Listener
 from tenbin.pipeline.interrupt import stopping_on_signals
 from tenbin.pipeline.many_models.entries import Entry, known_result
 from tenbin.pipeline.many_models.slots import Place, place_for
+from tenbin.pipeline.progress import Listener
 
 _SECONDS_TO_END = 4.0
 """For other processes that were told to stop; this one has five."""

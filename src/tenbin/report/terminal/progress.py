@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any
 
+from tenbin.pipeline.progress import Listener
 from tenbin.sandbox.printable import visible
 
 _SECONDS_BETWEEN_LINES = 15.0
@@ -78,7 +79,7 @@ class _Estimate:
         return None if self._rate is None else self._rate * max(0.0, self._work - self._worked)
 
 
-class LineProgress:
+class LineProgress(Listener):
     """One line every 15 seconds, for logs."""
 
     def __init__(self) -> None:
@@ -144,7 +145,7 @@ class NamedProgress(LineProgress):
         super().message(f"{self._name}: {text}")
 
 
-class BarProgress:
+class BarProgress(Listener):
     """A bar on a terminal."""
 
     def __init__(self) -> None:

@@ -8,13 +8,8 @@ import pytest
 
 from tenbin.config import build_config
 from tenbin.errors import ConfigError
-from tenbin.pipeline.prepare import (
-    choose_cells,
-    load_data,
-    prompt_settings,
-    prompts_of,
-    selecting_cells,
-)
+from tenbin.pipeline.cells import choose_cells, selecting_cells
+from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.requests import content_key
 
 

@@ -1,28 +1,19 @@
-"""Choice tasks with a model that names a choice and shows no likelihoods of texts.
+"""What the model's backend can answer: which metrics remain, and what the user is told.
 
-Settled before anything is asked: which metrics remain, and that whole texts cannot be weighed.
-After the run: how the choices were named.
+Runs before anything is asked. A server of chats names a choice and shows no log-likelihoods; a
+thinking model may write its thinking where an answer is expected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tenbin.backends.base import Backend
 from tenbin.errors import ConfigError
 from tenbin.metrics.registry import NO_CHOICE, find_metric
-from tenbin.pipeline.prepare import CellSetup
-from tenbin.pipeline.tally import Tally
-from tenbin.records import Cell, MetricUse
-
-LIKELIHOODS = "likelihoods of their texts"
-_WAYS = {
-    "letter_logprobs": "letter (first-token log-probabilities)",
-    "generated": "letter (read out of generated text)",
-}
-_LITTLE = 0.5
-"""Share of the first token below which the letters are not what the model would say."""
+from tenbin.pipeline.cells import CellSetup
+from tenbin.records import MetricUse, Task, Thinking
 
 
 def suited_cells(
@@ -66,22 +57,37 @@ def _suited(setup: CellSetup) -> CellSetup:
     return replace(setup, task=replace(task, metrics=tuple(kept)))
 
 
-def choices_by(tally: Tally) -> str | None:
-    """How the choices of a cell were made, in words; None where it has none."""
-    named = [_WAYS[way] for way in sorted(tally.named)]
-    if tally.weighed:
-        named.insert(0, LIKELIHOODS)
-    return " and ".join(named) or None
+def thinking_notices(
+    thinking: Thinking | None, tasks: Sequence[Task], marks: tuple[str, str] | None
+) -> list[str]:
+    """What a user should know before the scores.
 
-
-def naming_notices(tallies: Mapping[Cell, Tally]) -> list[str]:
-    """One line a cell whose letters are hardly what the model would have said."""
+    Args:
+        thinking: How generation tasks let the model think; None: not at all.
+        tasks: Those that are asked.
+        marks: What the model's files show around thoughts; None where they show nothing.
+    """
+    writing = _names(task for task in tasks if task.kind == "generate")
+    if thinking is None:
+        if not (marks and writing):
+            return []
+        return [
+            f"the model's files show {marks[0]} and {marks[1]} around thoughts: without "
+            "--thinking on, thoughts count as answers, and limits and stop strings may end in "
+            f"them ({writing})"
+        ]
     notices = []
-    for cell, tally in tallies.items():
-        share = tally.letter_share
-        if share is not None and share < _LITTLE:
-            notices.append(
-                f"{cell.id}: the labels of the choices hold {share:.0%} of the first token's"
-                " probability on average; this model would rather begin otherwise"
-            )
+    if weighed := _names(task for task in tasks if task.kind != "generate"):
+        notices.append(
+            f"scored without a thought, since likelihoods of given texts are asked: {weighed}"
+        )
+    if marks and marks != (thinking.opening, thinking.closing):
+        notices.append(
+            f"thoughts are looked for between {thinking.opening} and {thinking.closing}, but the "
+            f"model's files show {marks[0]} and {marks[1]}"
+        )
     return notices
+
+
+def _names(tasks: Iterable[Task]) -> str:
+    return ", ".join(dict.fromkeys(task.name for task in tasks))
