@@ -1,13 +1,65 @@
-"""Every backend by every name: what its entry says is there."""
+"""Backends by name: tenbin's own, and those that installed packages add by entry points."""
+
+from __future__ import annotations
 
 import importlib
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tenbin.backends.base import BackendSettings
+import tenbin
+from tenbin import plugins
+from tenbin.backends.base import BackendSettings, check_backend
 from tenbin.backends.ray.resources import device_for
-from tenbin.backends.registry import BACKENDS, check_arguments
-from tenbin.errors import ConfigError
+from tenbin.backends.registry import (
+    BACKENDS,
+    backend_names,
+    check_arguments,
+    find_backend,
+    open_backend,
+    open_reader,
+)
+from tenbin.errors import BackendError, ConfigError, PluginError
+
+PAGE = Path(__file__).parents[2] / "docs" / "add-a-backend.md"
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install a package: its code, and the entry points that it declares."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+
+    def write(package: str, code: str, module: str = "backend", **points: str) -> None:
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+        (tmp_path / package / f"{module}.py").write_text(code, encoding="utf-8")
+        metadata = tmp_path / f"{package}-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0")
+        lines = [f"{name} = {target}" for name, target in points.items()]
+        (metadata / "entry_points.txt").write_text("\n".join(["[tenbin.backends]", *lines]))
+        plugins.entry_points.cache_clear()
+
+    yield write
+    plugins.entry_points.cache_clear()
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in ("my_package", "other"):
+            del sys.modules[name]
+
+
+def documented(language: str) -> str:
+    """The first block of this language on the page about backends."""
+    text = PAGE.read_text(encoding="utf-8")
+    found = re.search(rf"^( *)```{language}\n(.*?)^ *```", text, flags=re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return textwrap.dedent(found[2])
 
 
 @pytest.mark.parametrize("name", BACKENDS)
@@ -40,3 +92,111 @@ def test_an_unknown_name_is_refused_with_all_known_ones() -> None:
         "did you mean 'hf-causal'? known backends: hf, hf-auto, hf-causal, openai, openai-chat, "
         "scripted, vllm"
     )
+
+
+def test_the_documented_backend_runs_by_its_name(install: Install) -> None:
+    group, line = documented("toml").strip().splitlines()
+    assert group == f'[project.entry-points."{plugins.BACKENDS}"]'
+    name, _, target = line.partition(" = ")
+    install("my_package", documented("python"), **{name: target.strip('"')})
+    assert name in backend_names() and "my_package" not in sys.modules
+    given = {"tasks": ["jcommonsenseqa", "mlogiqa_gen_ja"], "sample_data": True, "no_cache": True}
+    run = tenbin.evaluate(model=name, **given)
+    assert {metric for scores in run.scores.values() for metric in scores} >= {"acc"}
+    assert run.document["model"]["engine"]["name"] == "Longest"
+    opened = sys.modules["my_package.backend"].Longest()
+    assert tenbin.evaluate(model=opened, **given).scores == run.scores
+
+
+def test_what_a_backend_does_not_answer_is_a_failure(install: Install) -> None:
+    install("my_package", documented("python"), longest="my_package.backend:Longest")
+    run = tenbin.evaluate(model="longest", tasks="plain_text_ja", sample_data=True, no_cache=True)
+    messages = {row["failure_message"] for row in run.samples}
+    assert messages == {"the backend Longest does not compute rolling log-likelihoods"}
+
+
+def test_workers_open_an_installed_backend_by_its_name(install: Install) -> None:
+    from tenbin.backends.ray.worker import Answered, Opened, Terms, Worker, python_version
+    from tenbin.records import Score
+    from tenbin.version import __version__
+
+    install("my_package", documented("python"), longest="my_package.backend:Longest")
+    worker = Worker(
+        BackendSettings("longest"), Terms(__version__, python_version(), "longest-1", 1)
+    )
+    assert isinstance(worker.open(), Opened)
+    answered = worker.answer([Score("k", "p", ("a", "bb"))])
+    assert isinstance(answered, Answered) and [key for key, _ in answered.pairs] == ["k"]
+
+
+def test_an_entry_declares_more_than_a_class(install: Install) -> None:
+    code = """
+from tenbin.backends.base import BaseBackend
+from tenbin.backends.registry import Entry
+from tenbin.errors import ConfigError
+
+class Large(BaseBackend):
+    fingerprint = "large-1"
+
+def check(settings):
+    if settings.model_args:
+        raise ConfigError("large takes no arguments")
+
+entry = Entry("my_package.backend:Large", check=check, on_gpus=True)
+"""
+    install("my_package", code, large="my_package.backend:entry")
+    assert find_backend("large").on_gpus
+    assert open_backend(BackendSettings("large")).fingerprint == "large-1"
+    with pytest.raises(ConfigError, match="large takes no arguments"):
+        check_arguments(BackendSettings("large", {"a": 1}))
+    with pytest.raises(BackendError, match="the large backend shows no tokenizer"):
+        open_reader(BackendSettings("large"))
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("value = 7", "neither a class, nor a function, nor an Entry"),
+        ("def value(settings): raise OSError('no device')", "OSError: no device"),
+        ("def value(settings): import nowhere_at_all", "No module named 'nowhere_at_all'"),
+        ("def value(): pass", "TypeError: value() takes 0 positional arguments"),
+    ],
+)
+def test_a_package_that_fails_is_named(install: Install, code: str, reason: str) -> None:
+    install("other", code, poor="other.backend:value")
+    with pytest.raises(PluginError) as caught:
+        open_backend(BackendSettings("poor"))
+    assert "other 1.0: the entry point poor = other.backend:value" in caught.value.message
+    assert reason in caught.value.message
+
+
+def test_what_is_no_backend_is_refused(install: Install) -> None:
+    install("other", "def value(settings): return object()", poor="other.backend:value")
+    with pytest.raises(ConfigError, match="object is no backend: it has no fingerprint"):
+        open_backend(BackendSettings("poor"))
+    with pytest.raises(ConfigError, match="it has no capabilities"):
+        check_backend(type("Old", (), dict.fromkeys(("fingerprint", "describe", "run", "close"))))
+
+
+@pytest.mark.parametrize("name", ["hf", "hf-causal"])
+def test_a_name_of_tenbins_own_is_refused(install: Install, name: str) -> None:
+    install("other", "", **{name: "other.backend:value"})
+    with pytest.raises(PluginError, match=f"other 1.0 provides a backend '{name}'"):
+        check_arguments(BackendSettings(name))
+    assert find_backend("scripted") is BACKENDS["scripted"]
+
+
+def test_an_unknown_name_lists_installed_backends(install: Install) -> None:
+    install("other", "raise RuntimeError", zzz="other.backend:value")
+    with pytest.raises(ConfigError) as caught:
+        check_arguments(BackendSettings("zzx"))
+    assert "did you mean 'zzz'?" in caught.value.hint and "vllm, zzz" in caught.value.hint
+
+
+def test_importing_tenbin_reads_no_entry_points() -> None:
+    code = (
+        "import tenbin.api, tenbin.cli, tenbin.backends.registry, tenbin.plugins as plugins\n"
+        "assert plugins.entry_points.cache_info().misses == 0"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -227,6 +227,14 @@ class BaseBackend:
     fingerprint: str
     capabilities: Capabilities = Capabilities()
 
+    def __init__(self, settings: BackendSettings | None = None) -> None:
+        """Keep the settings; `--model NAME` opens a registered class with them.
+
+        Args:
+            settings: What the user said; None where the backend is made in Python.
+        """
+        self.settings = settings
+
     def describe(self) -> Mapping[str, Any]:
         """Name and version of the engine, for results."""
         name = type(self).__name__

@@ -1,7 +1,13 @@
-"""Backends by name.
+"""Backends by name: tenbin's own, and those of installed packages.
 
-Knows the names and where each backend lives, and imports one only when it is asked for: a machine
-without torch can still list tasks, read results and draw reports.
+A backend is imported only when it is used: a machine without torch can still list tasks, read
+results and draw reports. Packages add backends by the entry-point group `tenbin.backends`:
+
+    [project.entry-points."tenbin.backends"]
+    sglang = "my_package.backend:SglangBackend"
+
+The entry point names a class (or a function) that takes BackendSettings and gives a Backend, or an
+`Entry` where the backend has more to declare.
 """
 
 from __future__ import annotations
@@ -9,29 +15,35 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, TypeAlias, cast
 
-from tenbin.backends.base import Backend, BackendSettings, Tokenizer, TokenReader
+from tenbin import plugins
+from tenbin.backends.base import Backend, BackendSettings, Tokenizer, TokenReader, check_backend
 from tenbin.backends.gc_pause import resting_collector
-from tenbin.errors import BackendError, ConfigError, guess_at
+from tenbin.errors import BackendError, ConfigError, TenbinError, guess_at
+
+Function: TypeAlias = str | Callable[[BackendSettings], object]
+"""A function of BackendSettings, or where it stands: `module:function`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one backend has. Functions of BackendSettings are written `module:function`."""
+    """What one backend provides."""
 
-    backend: str
-    """Gives a Backend."""
-    check: str | None = None
-    """Looks at settings alone: no weights, no tokenizer, no network."""
-    reader: str | None = None
-    """Gives a TokenReader, the tokenizer without the model, or says why there is none to show."""
+    backend: Function
+    """Opens a Backend."""
+    check: Function | None = None
+    """Checks the settings alone: no weights, no tokenizer, no network."""
+    reader: Function | None = None
+    """Opens a TokenReader, the tokenizer without the model, or says why there is none to show."""
     extra: str = ""
-    """The optional dependencies it needs."""
+    """tenbin's extra that installs what the backend needs."""
     on_gpus: bool = False
     """Whether it loads the model onto devices of the machine it runs on."""
     aliases: tuple[str, ...] = ()
-    """What else it is called."""
+    """Further names of a built-in backend."""
+    plugin: plugins.Plugin | None = None
+    """The entry point it comes from; None for tenbin's own."""
 
 
 _ENTRIES = {
@@ -69,7 +81,43 @@ _ENTRIES = {
     ),
 }
 BACKENDS = {name: entry for first, entry in _ENTRIES.items() for name in (first, *entry.aliases)}
-"""By every name that `--model` takes."""
+"""tenbin's own, by every name that `--model` takes."""
+
+
+def backend_names() -> list[str]:
+    """All names that `--model` takes, those of installed packages included; nothing is imported."""
+    return sorted({*BACKENDS, *plugins.entry_points(plugins.BACKENDS)})
+
+
+def find_backend(model: str) -> Entry:
+    """What the backend of this name provides.
+
+    Raises:
+        ConfigError: There is none.
+        PluginError: A package's entry point cannot be imported, or takes a name of tenbin's own.
+    """
+    plugin = plugins.entry_points(plugins.BACKENDS).get(model)
+    entry = BACKENDS.get(model)
+    if plugin is not None:
+        if entry is not None:
+            plugin.refuse_clash("backend")
+        return _entry_of(plugin)
+    if entry is None:
+        guess = guess_at(model, backend_names())
+        raise ConfigError(
+            f"unknown model backend {model!r}",
+            f"{guess}known backends: {', '.join(backend_names())}",
+        )
+    return entry
+
+
+def _entry_of(plugin: plugins.Plugin) -> Entry:
+    found = plugin.load()
+    if isinstance(found, Entry):
+        return Entry(found.backend, found.check, found.reader, "", found.on_gpus, (), plugin)
+    if not callable(found):
+        raise plugin.error("it is neither a class, nor a function, nor an Entry")
+    return Entry(found, plugin=plugin)
 
 
 def open_backend(settings: BackendSettings) -> Backend:
@@ -84,10 +132,11 @@ def open_backend(settings: BackendSettings) -> Backend:
     Raises:
         ConfigError: The name or an argument is unknown.
         BackendError: The model is not there, or a library it needs is missing.
+        PluginError: The backend of an installed package failed.
     """
     entry = find_backend(settings.model)
     if settings.workers is not None:
-        # Around any of them.
+        # Ray wraps any backend; its workers open the one that the settings name.
         opened = _call("tenbin.backends.ray.backend:open_ray", settings, "--workers", "ray")
     else:
         opened = _call_of(entry, entry.backend, settings)
@@ -124,22 +173,6 @@ def open_reader(settings: BackendSettings) -> TokenReader:
     return cast(TokenReader, _call_of(entry, entry.reader, settings))
 
 
-def find_backend(model: str) -> Entry:
-    """What the backend of this name has.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    entry = BACKENDS.get(model)
-    if entry is None:
-        guess = guess_at(model, BACKENDS)
-        raise ConfigError(
-            f"unknown model backend {model!r}",
-            f"{guess}known backends: {', '.join(sorted(BACKENDS))}",
-        )
-    return entry
-
-
 def open_tokenizer(settings: BackendSettings) -> Tokenizer:
     """Open the tokenizer of an hf model, or of a folder that holds nothing else.
 
@@ -151,17 +184,25 @@ def open_tokenizer(settings: BackendSettings) -> Tokenizer:
     return cast(Tokenizer, _call_of(BACKENDS["hf"], function, settings))
 
 
-def _call_of(entry: Entry, function: str, settings: BackendSettings) -> object:
-    return _call(function, settings, f"the {settings.model} backend", entry.extra)
+def _call_of(entry: Entry, function: Function, settings: BackendSettings) -> object:
+    if entry.plugin is None:
+        return _call(function, settings, f"the {settings.model} backend", entry.extra)
+    try:
+        found = _call(function, settings, f"the {settings.model} backend", "")
+        if function is entry.backend:
+            check_backend(found)
+        return found
+    except TenbinError:
+        raise
+    except Exception as error:
+        raise entry.plugin.error(f"{type(error).__name__}: {error}") from error
 
 
-def _call(function: str, settings: BackendSettings, what: str, extra: str) -> object:
-    """Call `module:function`; where a library is missing, say what needs it and how to get it."""
-    module, _, name = function.partition(":")
+def _call(function: Function, settings: BackendSettings, what: str, extra: str) -> object:
+    """Call a function of the settings; a missing library is reported with the extra that has it."""
     try:
         with resting_collector():
-            found = getattr(importlib.import_module(module), name)
-            return cast(Callable[[BackendSettings], object], found)(settings)
+            return (_imported(function) if isinstance(function, str) else function)(settings)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if not extra or missing == "tenbin":
@@ -169,3 +210,9 @@ def _call(function: str, settings: BackendSettings, what: str, extra: str) -> ob
         raise BackendError(
             f"{what} needs {missing}, which is not installed", f"pip install 'tenbin[{extra}]'"
         ) from error
+
+
+def _imported(function: str) -> Callable[[BackendSettings], object]:
+    module, _, name = function.partition(":")
+    found: Any = getattr(importlib.import_module(module), name)
+    return cast(Callable[[BackendSettings], object], found)
