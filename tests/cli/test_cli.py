@@ -191,15 +191,15 @@ def test_a_narrow_terminal_gets_lines_instead_of_shreds(
 ) -> None:
     from rich.console import Console
 
-    import tenbin
     from tenbin.report.terminal.scores import print_results
+    from tenbin.results.read import read_result
 
     path = tmp_path / "r.json"
     run(
         capsys, "run", *SCRIPTED, "--tasks", "mlogiqa_gen,jsquad", "--limit", "1",
         "--output_path", str(path),
     )  # fmt: skip
-    print_results(tenbin.load_run(path).document, Console(width=60, color_system=None))
+    print_results(read_result(Path(path)), Console(width=60, color_system=None))
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 60
     assert "format_failure,flexible-extract ↓" in out and "0.00%" in out

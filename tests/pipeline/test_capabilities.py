@@ -14,6 +14,7 @@ from tenbin.backends.base import NONE_KNOWN, BaseBackend, Capabilities
 from tenbin.errors import ConfigError, ResultError
 from tenbin.records import Failure, Picked, Request, Response, Score, Usage
 from tenbin.report.html.sample import prompt_parts
+from tenbin.results.schema import Sample
 
 
 class Namer(BaseBackend):
@@ -105,9 +106,10 @@ def test_a_conversation_is_shown_turn_by_turn() -> None:
         {"role": "assistant", "content": "2"},
         {"role": "user", "content": "2+2?"},
     ]
-    row = {"prompt": json.dumps(turns, separators=(",", ":"))}
-    assert prompt_parts(row, {}) == (
+    sample = Sample.from_json({"prompt": json.dumps(turns, separators=(",", ":"))})
+    assert prompt_parts(sample, None) == (
         [("d", "[system]\ns"), ("e", "[user]\n1+1?\n\n[assistant]\n2"), ("q", "[user]\n2+2?")],
         True,
     )
-    assert prompt_parts({"prompt": '[{"role": 1'}, {}) == ([("q", '[{"role": 1')], True)
+    broken = Sample.from_json({"prompt": '[{"role": 1'})
+    assert prompt_parts(broken, None) == ([("q", '[{"role": 1')], True)

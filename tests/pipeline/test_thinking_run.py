@@ -16,6 +16,7 @@ from tenbin.config import build_config
 from tenbin.errors import ConfigError, TenbinError
 from tenbin.records import Generate, Text, Thinking
 from tenbin.report.terminal.scores import print_results
+from tenbin.results.schema import RunResult
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -128,7 +129,7 @@ class Server(ScriptedBackend):
 def test_thoughts_that_nobody_counted(capsys: pytest.CaptureFixture[str]) -> None:
     run = evaluate(Server())
     assert [s["thinking"] for s in run.samples] == ["so"] * 4
-    print_results(run.document)
+    print_results(RunResult.model_validate(run.document))
     shown = capsys.readouterr().out
     assert "thinking: mlogiqa_gen_ja: thinking was separated from answers, but" in shown
 

@@ -13,6 +13,7 @@ from tenbin.errors import ConfigError
 from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
 from tenbin.report.terminal.run_notes import format_cost, usage_lines
+from tenbin.results.schema import UsageEntry
 
 ANSWERS: list[Response] = [
     Text("x", "end", 3, usage=Usage(1000, 200, 400)),
@@ -42,7 +43,7 @@ def test_sums_and_cost_by_hand() -> None:
     ]  # fmt: skip
     assert (entry["calls"], entry["answers"], entry["not_counted"]) == (7, 4, 1)
     assert entry["cost"] == pytest.approx((1210 * 2 + 400 * 0.5 + 205 * 10) / 1e6)
-    assert usage_lines({"usage": entry}) == [
+    assert usage_lines(UsageEntry.model_validate(entry)) == [
         "usage: 1,610 prompt tokens (400 cached), 205 completion tokens, 7 calls, cost 0.0047 USD, "
         "1 answer not counted by the server, 7 answers from the journal at no cost"
     ]
@@ -81,7 +82,7 @@ def test_nothing_is_made_up() -> None:
     entry = usage_entry(spent(ANSWERS, 0), None)
     assert entry is not None
     assert entry["cost"] is None
-    assert usage_lines({"usage": None}) == usage_lines({}) == []
+    assert usage_lines(None) == []
 
 
 def test_a_table_of_prices(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.results.folder import RunFolder, write_run
+from tenbin.results.read import parse_result
+from tenbin.results.schema import CellConfig, RunResult, Sample
 
 
 def config(task: str, **changes: Any) -> dict[str, Any]:
@@ -143,6 +145,22 @@ def result(
         "total_evaluation_time_seconds": 12.5,
         **changes,
     }
+
+
+def record(
+    configs: Mapping[str, Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], **changes: Any
+) -> RunResult:
+    """The result of a run with these rows."""
+    return parse_result(result(configs, rows, **changes), Path("result.json"))
+
+
+def cell_config(task: str, **changes: Any) -> CellConfig:
+    return CellConfig.model_validate(config(task, **changes))
+
+
+def choice_sample(id: str, at: int, **changes: Any) -> Sample:
+    """`choice_row` as a record."""
+    return Sample.from_json(choice_row(id, at, **changes))
 
 
 def write(folder: Path, document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Path:

@@ -188,6 +188,7 @@ def test_a_run_ends_well_whatever_the_answers_hold(capfdbinary: Any) -> None:
     stored = [sample["generated"] for sample in tenbin.load_run(path).samples]
     assert stored == ["\ufffd a", "a\0b", "\x1b[31ma", "a" * 4_000, "\U0001f600"]
     from tenbin.report.terminal.scores import print_results
+    from tenbin.results.schema import RunResult
 
-    print_results(run.document)
+    print_results(RunResult.model_validate(run.document))
     assert b"\x1b" not in capfdbinary.readouterr().out

@@ -17,7 +17,7 @@ def execute(options: argparse.Namespace) -> int:
     import_altair()
     messages(options.language)
     for run in [read_run(path) for path in options.runs]:
-        print_results(run.document)
+        print_results(run.result)
     write_report(options.runs, Path(options.output), options.language, options.charts)
     return 0
 

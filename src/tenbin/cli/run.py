@@ -63,8 +63,9 @@ def execute(options: argparse.Namespace) -> int:
 
     from tenbin.report.terminal.console import make_console
     from tenbin.report.terminal.scores import print_results
+    from tenbin.results.schema import RunResult
 
-    print_results(finished.document)
+    print_results(RunResult.model_validate(finished.document))
     if finished.folder is not None:
         console = make_console()
         console.print(f"results  {finished.folder.result_file}", highlight=False, soft_wrap=True)

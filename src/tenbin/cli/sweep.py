@@ -27,10 +27,11 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps(report, ensure_ascii=False, indent=2))
         return code_of_run(document)
 
-    from tenbin.report.terminal.sweep import print_answering, print_sweep
+    from tenbin.report.terminal.sweep import print_run_notes, print_sweep
+    from tenbin.results.schema import RunResult
 
     print_sweep(report)
-    print_answering(document)
+    print_run_notes(RunResult.model_validate(document))
     return code_of_run(document)
 
 

@@ -69,7 +69,7 @@ def _table(folder: Path) -> None:
     run = load_run(folder)
     _strict([run.scores, run.groups, run.table()])
     with redirect_stdout(io.StringIO()):
-        print_results(run.document)
+        print_results(run.result)
     if _seldom(folder):
         _strict(run.sweep().report)
 

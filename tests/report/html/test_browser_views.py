@@ -178,7 +178,7 @@ def test_languages_are_compared_item_by_item(
     assert cells.count() == 100
     pair = found["pairs"][0]["agreement"]["value"]
     assert cells.nth(10).inner_text() == f"{100 * pair:.0f}", "below the diagonal"
-    assert page.get_by_role("heading", name="Multiple choice against generation").count() == 1
+    assert page.get_by_role("heading", name="Multiple choice and generation").count() == 1
     page.wait_for_function("() => document.querySelector('figure img')?.naturalWidth > 0")
     section.get_by_role("link").last.click()
     page.wait_for_selector(".row")
@@ -210,9 +210,9 @@ def test_a_sweep_shows_every_template(sweep_run: Path, tmp_path: Path, open_page
     heat = page.locator("table.heat")
     assert heat.locator("tbody tr").count() == 2
     assert heat.locator("thead th").all_inner_texts()[1:-1] == ["0.2", "0.3", "0.4", "0.5", "0.6"]
-    assert heat.locator("td.best").count() == 2 and heat.locator("td.taken").count() == 2
+    assert heat.locator("td.best").count() == 2 and heat.locator("td.chosen").count() == 2
     shown = page.locator("main").inner_text()
-    assert shown.count("Honest score") == 2 and shown.count("Chosen:") == 2
+    assert shown.count("Honest score") == 2 and shown.count("Chosen on ") == 2
     page.locator(".as-figure summary").click()
     page.wait_for_function("() => document.querySelector('figure img')?.naturalWidth > 0")
     assert (tmp_path / "figures" / "templates-1.png").stat().st_size > 5_000
@@ -262,7 +262,7 @@ def test_equal_runs_say_that_nothing_changed(tmp_path: Path, open_page: OpenPage
         [choice_run(tmp_path / "a", 40), choice_run(tmp_path / "b", 40)], tmp_path / "r.html"
     )
     page = open_page(tmp_path / "r.html", "#/compare")
-    assert page.get_by_text("No document that both sides scored changed.").count() == 1
+    assert page.get_by_text("No document that both runs scored changed.").count() == 1
     assert page.locator("main table").count() == 1
 
 
@@ -351,15 +351,15 @@ def test_a_thought_is_folded_before_its_answer(tmp_path: Path, open_page: OpenPa
     write_report([write(tmp_path / "run", document, [row])], tmp_path / "report.html")
     page = open_page(tmp_path / "report.html")
     facts = page.locator("dl.facts").inner_text()
-    assert "934 tokens before 1 of answer, on average, 2 of 3 cut by the budget" in facts
+    assert "934 tokens of thinking and 1 of answer on average, 2 of 3 cut at the budget" in facts
     page = open_page(tmp_path / "report.html", "#/samples?doc=d000000")
-    folded = page.locator("details.thought").first
-    assert "cut when its budget was spent · 7 tokens" in folded.inner_text()
+    folded = page.locator("details.thinking").first
+    assert "cut off at its budget · 7 tokens" in folded.inner_text()
     text = folded.locator("pre")
     assert not text.is_visible()
     folded.locator("summary").click()
     assert text.is_visible() and text.inner_text() == "<b>まず</b> A"
-    page.get_by_text("All 2 answers").click()
+    page.get_by_text("All 2 sampled answers").click()
     assert "never closed: no answer follows" in page.locator("ol.steps").inner_text()
 
 
@@ -385,9 +385,9 @@ def test_a_choice_that_was_named_shows_its_labels(tmp_path: Path, open_page: Ope
     ]
     assert "Gold" in shown.nth(0).inner_text() and "chosen" in shown.nth(1).inner_text()
     text = page.locator(".sample").inner_text()
-    assert "Named by the likeliest label among the first tokens" in text and "イ です" in text
+    assert "Picked by the likeliest label among the first tokens" in text and "イ です" in text
     page.goto(page.url.replace("d000002", "d000000"))
-    page.get_by_text("no likelihoods were shown").wait_for()
+    page.get_by_text("returned no log-probabilities").wait_for()
     assert page.locator("table.choices .notes").all_inner_texts() == ["Gold"]
     assert "–" in page.locator("table.choices td.number").first.inner_text()
 
@@ -433,4 +433,4 @@ def test_a_hostile_pattern_of_a_stored_run_is_tried_once_and_said_to_be_slow(
     page = open_page(tmp_path / "r.html", "#/samples?run=1&task=made&doc=d000021")
     page.wait_for_selector(".sample h2")
     shown = page.locator(".reading").first.inner_text()
-    assert "the pattern is too slow to show what it reads" in shown
+    assert "the pattern is too slow to show its matches" in shown

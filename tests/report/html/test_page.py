@@ -16,6 +16,7 @@ from tenbin.errors import ConfigError, StorageError
 from tenbin.metrics.extraction.standing import Standing
 from tenbin.metrics.steps import FILTERS
 from tenbin.report.html.messages import LANGUAGES, messages
+from tenbin.report.html.model import PageSummary
 from tenbin.report.html.page import Page, Place, content_policy, page_text, script, style
 from tenbin.report.html.sample_blocks import Blocks
 from tenbin.report.html.write import write_page
@@ -51,7 +52,7 @@ def parse(page: Page, place: Place | None = None) -> _Elements:
 def hostile_page() -> Page:
     blocks = Blocks()
     blocks.add([HOSTILE])
-    return Page(HOSTILE, {"title": HOSTILE, HOSTILE: [HOSTILE]}, blocks)
+    return Page(HOSTILE, PageSummary("1", HOSTILE, comparison={HOSTILE: [HOSTILE]}), blocks)
 
 
 def test_data_never_become_markup() -> None:

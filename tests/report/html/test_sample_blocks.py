@@ -4,46 +4,54 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from tenbin.report.html.model import ThinkingSummary, sample_json
 from tenbin.report.html.sample import page_sample, prompt_parts, snippet, state_of
 from tenbin.report.html.sample_blocks import Blocks, pack_samples
-from tenbin.report.html.summary import thinking_facts
-from tests.report.made_run import choice_row, config, result
+from tenbin.report.html.summary import thinking_summary
+from tenbin.results.schema import GenerationLengths, MetricDetail, Sample
+from tests.report.made_run import cell_config, choice_row, choice_sample, config, record
 
 
-def inflate(blocks: Blocks, number: int) -> object:
+def inflate(blocks: Blocks, number: int) -> Any:
     return json.loads(zlib.decompress(blocks[number]))
+
+
+def shown(sample: Sample) -> dict[str, Any]:
+    """A sample as the page gets it."""
+    return sample_json(page_sample(sample, cell_config("made"), None))
 
 
 def test_every_document_comes_back_in_order() -> None:
     rows = [choice_row(id, at) for at in range(1000) for id in ("one", "two")]
-    document = result({"one": config("one"), "two": config("two")}, rows)
+    made = record({"one": config("one"), "two": config("two")}, rows)
     blocks = Blocks()
-    packed = pack_samples(document, rows, blocks)
+    packed = pack_samples(made, map(Sample.from_json, rows), blocks)
     assert list(packed) == ["one", "two"]
     for id, entry in packed.items():
         mine = [row for row in rows if row["id"] == id]
-        read = [sample for block, _ in entry["blocks"] for sample in inflate(blocks, block)]  # type: ignore[attr-defined]
-        assert [len(inflate(blocks, block)) for block, _ in entry["blocks"]] == [  # type: ignore[arg-type]
-            size for _, size in entry["blocks"]
-        ]
-        assert len(entry["blocks"]) > 2, "several blocks, so that one can be opened alone"
+        read = [sample for block, _ in entry.blocks for sample in inflate(blocks, block)]
+        sizes = [len(inflate(blocks, block)) for block, _ in entry.blocks]
+        assert sizes == [size for _, size in entry.blocks]
+        assert len(entry.blocks) > 2, "several blocks, so that one can be opened alone"
         assert [sample["document"] for sample in read] == [row["document"] for row in mine]
         for sample, row in zip(read, mine, strict=True):
             assert "".join(text for _, text in sample["parts"]) == row["prompt"]
             assert sample.get("logprobs") == row["logprobs"]
             assert sample["outcomes"] == row["outcomes"]
             assert sample["gold"] == 0, "the first choice is not nothing"
-        index = inflate(blocks, entry["index"])
-        assert index["document"] == [row["document"] for row in mine]  # type: ignore[index]
+        index = inflate(blocks, entry.index)
+        assert index["document"] == [row["document"] for row in mine]
         values = [row["outcomes"][0]["value"] for row in mine]
         letters = {None: "f", 0.0: "w", 1.0: "r"}
-        assert index["states"]["acc"] == "".join(letters[value] for value in values)  # type: ignore[index]
-        assert entry["count"] == 1000
-        assert entry["chance"] == pytest.approx(1 / 3)
-        assert entry["scored_tokens"] == 3 * sum(value is not None for value in values)
+        assert index["states"]["acc"] == "".join(letters[value] for value in values)
+        assert entry.count == 1000
+        assert entry.chance == pytest.approx(1 / 3)
+        assert entry.scored_tokens == 3 * sum(value is not None for value in values)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +71,12 @@ def test_every_document_comes_back_in_order() -> None:
     ],
 )
 def test_states(value: float | None, detail: dict[str, object], letter: str) -> None:
-    assert state_of(value, detail) == letter
+    made = {"n": 1, "failed": 0, "higher_is_better": True, "unit": "", **detail}
+    assert state_of(value, MetricDetail.model_validate(made)) == letter
 
 
 def test_prompts_are_cut_where_the_run_says() -> None:
-    row = choice_row("made", 1)
-    parts, exact = prompt_parts(row, config("made"))
+    parts, exact = prompt_parts(choice_sample("made", 1), "\n\n")
     assert exact
     assert [kind for kind, _ in parts] == ["d", "e", "q"]
     assert parts[0][1] == "説明。\n\n"
@@ -76,32 +84,34 @@ def test_prompts_are_cut_where_the_run_says() -> None:
 
 
 def test_older_runs_are_cut_by_a_guess_and_say_so() -> None:
-    row = {**choice_row("made", 1), "parts": None}
-    parts, exact = prompt_parts(row, config("made"))
+    sample = choice_sample("made", 1, parts=None)
+    parts, exact = prompt_parts(sample, "\n\n")
     assert not exact
     assert parts[-1] == ("q", "質問1は何ですか。\n答え: ")
-    alone = {**row, "examples": [], "prompt": "一つの\n\n質問"}
-    assert prompt_parts(alone, config("made")) == ([("q", "一つの\n\n質問")], True)
+    alone = replace(sample, examples=[], prompt="一つの\n\n質問")
+    assert prompt_parts(alone, "\n\n") == ([("q", "一つの\n\n質問")], True)
 
 
 def test_rows_of_other_versions_are_shown_too() -> None:
-    bare = {"id": "made", "document": "d", "outcomes": [], "surprise": 1}
-    assert page_sample(bare, {}, None) == {"document": "d", "parts": [("q", "")], "exact": True}
+    bare = Sample.from_json({"id": "made", "document": "d", "outcomes": [], "surprise": 1})
+    assert shown(bare) == {"document": "d", "parts": [["q", ""]], "exact": True}
 
 
-def test_drawn_answers_are_kept() -> None:
-    drawn = [{"text": text, "finish": "end", "tokens": 1} for text in "ab"]
-    row = choice_row("made", 0, generated="a", samples=drawn)
+def test_sampled_answers_are_kept() -> None:
+    sampled = [{"text": text, "finish": "end", "tokens": 1} for text in "ab"]
+    row = choice_row("made", 0, generated="a", samples=sampled)
     row["outcomes"] = [{**row["outcomes"][0], "values": [1.0, 0.0], "weight": None}]
-    shown = page_sample(row, {}, None)
-    assert shown["drawn"] == drawn
-    assert shown["outcomes"][0]["values"] == [1.0, 0.0] and "weight" not in shown["outcomes"][0]
-    assert "drawn" not in page_sample({**row, "samples": drawn[:1]}, {}, None)
+    found = shown(Sample.from_json(row))
+    assert [one | answer for one, answer in zip(found["sampled"], sampled, strict=True)] == (
+        found["sampled"]
+    )
+    assert found["outcomes"][0]["values"] == [1.0, 0.0] and "weight" not in found["outcomes"][0]
+    assert "sampled" not in shown(Sample.from_json({**row, "samples": sampled[:1]}))
 
 
 def test_impossible_choices_keep_their_meaning() -> None:
-    row = choice_row("made", 0, logprobs=[-1.0, float("-inf"), -2.0])
-    assert page_sample(row, {}, None)["logprobs"] == [-1.0, "-inf", -2.0]
+    sample = choice_sample("made", 0, logprobs=[-1.0, float("-inf"), -2.0])
+    assert shown(sample)["logprobs"] == [-1.0, "-inf", -2.0]
 
 
 def test_snippets_stay_on_one_line() -> None:
@@ -110,7 +120,7 @@ def test_snippets_stay_on_one_line() -> None:
     assert snippet(None) == ""
 
 
-def test_lists_leave_out_what_every_question_begins_with() -> None:
+def test_lists_leave_out_what_every_question_starts_with() -> None:
     def question(at: int) -> dict[str, object]:
         text = f"### 指示:\n選んでください。\n質問{at}: 何？"
         return choice_row("made", at, prompt=text, parts=[0])
@@ -118,15 +128,16 @@ def test_lists_leave_out_what_every_question_begins_with() -> None:
     for number in (1, 5, 100):
         rows = [question(at) for at in range(number)]
         blocks = Blocks()
-        packed = pack_samples(result({"made": config("made")}, rows), rows, blocks)
-        shown = inflate(blocks, packed["made"]["index"])["question"]  # type: ignore[index]
+        made = record({"made": config("made")}, rows)
+        packed = pack_samples(made, map(Sample.from_json, rows), blocks)
+        listed = inflate(blocks, packed["made"].index)["question"]
         if number == 1:
-            assert shown == ["### 指示: 選んでください。 質問0: 何？"]
+            assert listed == ["### 指示: 選んでください。 質問0: 何？"]
         else:
-            assert shown == [f"質問{at}: 何？" for at in range(number)]
+            assert listed == [f"質問{at}: 何？" for at in range(number)]
 
 
-def test_a_text_weighed_whole_shows_its_log_likelihood() -> None:
+def test_a_rolling_log_likelihood_is_shown_as_the_answer() -> None:
     row = {
         "id": "pages",
         "document": "d",
@@ -135,37 +146,35 @@ def test_a_text_weighed_whole_shows_its_log_likelihood() -> None:
         "token_counts": [3],
         "outcomes": [{"metric": "bits", "value": -7.5, "answer": None, "weight": 3.0}],
     }
-    document = result({"pages": config("pages")}, [])
-    document["details"]["pages"] = {"bits": {"higher_is_better": False, "weight": 3.0}}
+    scored = {**row, "outcomes": [{"metric": "bits", "value": 1.0}]}
+    made = record({"pages": config("pages")}, [scored])
+    detail = made.details["pages"]["bits"].model_copy(
+        update={"higher_is_better": False, "weight": 3.0}
+    )
+    made = made.model_copy(update={"details": {"pages": {"bits": detail}}})
     blocks = Blocks()
-    index = inflate(blocks, pack_samples(document, [row], blocks)["pages"]["index"])
-    assert index["answer"] == ["-7.50"] and index["states"] == {"bits": "n"}  # type: ignore[index]
+    packed = pack_samples(made, [Sample.from_json(row)], blocks)
+    index = inflate(blocks, packed["pages"].index)
+    assert index["answer"] == ["-7.50"] and index["states"] == {"bits": "n"}
 
 
-def test_thoughts_are_kept_apart_from_answers() -> None:
-    thought = {"thinking": "so", "thinking_tokens": 2, "thinking_end": "budget"}
-    shown = page_sample(choice_row("made", 0, generated="a", **thought), {}, None)
-    assert {name: shown[name] for name in thought} == thought and shown["generated"] == "a"
-    # Runs whose thoughts were not kept apart say nothing of them.
-    empty = dict.fromkeys(thought)
-    assert not thought.keys() & page_sample(choice_row("made", 0, **empty), {}, None).keys()
+def test_thinking_is_separate_from_answers() -> None:
+    thinking = {"thinking": "so", "thinking_tokens": 2, "thinking_end": "budget"}
+    found = shown(choice_sample("made", 0, generated="a", **thinking))
+    assert {name: found[name] for name in thinking} == thinking and found["generated"] == "a"
+    # Runs whose thinking was not separated say nothing of it.
+    empty = dict.fromkeys(thinking)
+    assert not thinking.keys() & shown(choice_sample("made", 0, **empty)).keys()
 
 
-def test_lengths_of_thoughts_over_all_tasks() -> None:
+def test_lengths_of_thinking_over_all_tasks() -> None:
     ends = {"none": 1, "closed": 0, "budget": 2, "open": 0}
     first = {"answers": 3, "answer_tokens": 2.0, "thinking_tokens": 10.0, "thoughts": ends}
     second = {"answers": 1, "answer_tokens": 6.0, "thinking_tokens": 30.0, "thoughts": ends}
     plain = {"answers": 9, "answer_tokens": 5.0, "thinking_tokens": None, "thoughts": None}
-    found = thinking_facts({"lengths": {"a": first, "b": second, "c": plain}})
-    assert found == {
-        "answers": 4,
-        "thinking_tokens": 15.0,
-        "answer_tokens": 3.0,
-        "none": 2,
-        "budget": 4,
-        "open": 0,
-    }
-    assert thinking_facts({"lengths": {"c": plain}}) is thinking_facts({}) is None
+    lengths = [GenerationLengths.model_validate(one) for one in (first, second, plain)]
+    assert thinking_summary(lengths) == ThinkingSummary(4, 15.0, 3.0, none=2, budget=4, open=0)
+    assert thinking_summary(lengths[2:]) is thinking_summary([]) is None
 
 
 def test_a_conversation_is_shown_turn_by_turn() -> None:
@@ -175,16 +184,16 @@ def test_a_conversation_is_shown_turn_by_turn() -> None:
         {"role": "assistant", "content": "2"},
         {"role": "user", "content": "2+2"},
     ]
-    shown = [
+    expected = [
         ("d", "[system]\nbe brief"),
         ("e", "[user]\n1+1\n\n[assistant]\n2"),
         ("q", "[user]\n2+2"),
     ]
-    row = choice_row("made", 0) | {"prompt": json.dumps(turns, separators=(",", ":")), "parts": []}
-    assert prompt_parts(row, config("made")) == (shown, True)
+    sample = choice_sample("made", 0, prompt=json.dumps(turns, separators=(",", ":")), parts=[])
+    assert prompt_parts(sample, "\n\n") == (expected, True)
     beside = {"messages": turns, "chat_template_kwargs": {"enable_thinking": False}}
-    row |= {"prompt": json.dumps(beside, separators=(",", ":"))}
+    sample = replace(sample, prompt=json.dumps(beside, separators=(",", ":")))
     variables = ("d", '[chat_template_kwargs]\n{"enable_thinking": false}')
-    assert prompt_parts(row, config("made")) == ([variables, *shown], True)
+    assert prompt_parts(sample, "\n\n") == ([variables, *expected], True)
     for broken in ('{"messages":[{"role":"user"}]}', '[{"role":1}]', '{"messages":[{"role":'):
-        assert prompt_parts(row | {"prompt": broken}, config("made"))[0] == [("q", broken)]
+        assert prompt_parts(replace(sample, prompt=broken), "\n\n")[0] == [("q", broken)]

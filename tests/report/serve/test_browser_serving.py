@@ -38,9 +38,9 @@ def test_runs_open_alone_and_together(served: tuple[Server, Path], open_page: Op
     page.wait_for_selector(".sample h2")
     assert "質問4は何ですか。" in page.locator(".sample").inner_text()
     page.locator("a.brand").click()
-    page.get_by_label("Choose first").check()
-    page.get_by_label("Choose second").check()
-    page.get_by_role("link", name="Open the chosen runs together").click()
+    page.get_by_label("Select first").check()
+    page.get_by_label("Select second").check()
+    page.get_by_role("link", name="Open selected runs").click()
     page.wait_for_selector("table.scores")
     assert page.locator(".run-head").count() == 2
 
@@ -62,15 +62,15 @@ def test_a_run_going_on_is_followed(served: tuple[Server, Path], open_page: Open
 
     progress(4)
     page = open_page(server.address)
-    page.wait_for_selector(".going-run")
-    shown = page.locator(".going-run").inner_text()
+    page.wait_for_selector(".running-run")
+    shown = page.locator(".running-run").inner_text()
     assert "4 of 9 requests answered" in shown and "0.500" in shown and "0.250" in shown
     assert "<b>made</b>" in shown
     progress(7)
     page.wait_for_function("() => document.body.innerText.includes('7 of 9 requests')")
     choice_run(folder, 9)
     clear_progress(folder)
-    page.wait_for_function("() => !document.querySelector('.going-run')")
+    page.wait_for_function("() => !document.querySelector('.running-run')")
     assert page.get_by_role("link", name="third").count() == 1
 
 
@@ -83,7 +83,7 @@ def test_a_damaged_run_is_named_beside_the_others(
         (root / name / "result.json").write_text(content)
     page = open_page(server.address)
     page.wait_for_selector(".damaged-run")
-    shown = page.locator(".going").inner_text()
+    shown = page.locator(".running").inner_text()
     assert "i-bad" in shown and "result.json is nested too deeply" in shown
     assert "schema version 99" in shown
     page.get_by_role("link", name="first").click()
@@ -110,17 +110,17 @@ def test_a_stopped_run_is_listed_and_opened_as_partial(
         told = {"state": "stopped", "model": "m", "started": now, "updated": now}
         write_progress(folder, {**told, "requests": 40, "answered": 12, "cells": []})
     page = open_page(server.address)
-    page.wait_for_selector(".going-run" if progress else "table.scores")
+    page.wait_for_selector(".running-run" if progress else "table.scores")
     if progress:
-        assert "stopped before its end" in page.locator(".going-run").inner_text()
-        page.get_by_role("link", name="Open the result that is there").click()
+        assert "stopped early" in page.locator(".running-run").inner_text()
+        page.get_by_role("link", name="Open the available result").click()
     else:
         (marked,) = [row for row in page.locator("tr").all_inner_texts() if "partial" in row]
         assert "third" in marked and "partial: stopped after 12 of 40 documents" in marked
         page.get_by_role("link", name="third").click()
     page.wait_for_selector(".run-head")
     (banner,) = page.get_by_role("alert").all_inner_texts()
-    assert "Partial: the run was stopped. Scores rest on 12 of 40 documents" in banner
+    assert "Partial: the run was stopped. Scores are based on 12 of 40 documents" in banner
 
 
 def test_the_report_of_a_stopped_run_says_so(tmp_path: Path, open_page: OpenPage) -> None:
@@ -128,7 +128,7 @@ def test_the_report_of_a_stopped_run_says_so(tmp_path: Path, open_page: OpenPage
     write_report([stopped_run(tmp_path / "one"), choice_run(tmp_path / "two", 30)], path)
     page = open_page(path)
     (banner,) = page.get_by_role("alert").all_inner_texts()
-    assert "Scores rest on 12 of 40 documents" in banner
+    assert "Scores are based on 12 of 40 documents" in banner
     assert "Partial" in page.locator(".run-head").first.inner_text()
 
 

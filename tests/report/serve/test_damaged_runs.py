@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tenbin.report.html.model import PageSummary
 from tenbin.report.html.page import Page
 from tenbin.report.html.sample_blocks import Blocks
 from tenbin.report.serve import pages as library
@@ -373,7 +374,7 @@ def test_those_who_wait_for_a_damaged_run_are_told(
     building = Building()
     building.build = lambda runs, language: runs[0].document["no such entry"]
     monkeypatch.setattr(library, "build_page", building)
-    page = Page("t", {"runs": []}, Blocks(), "en")
+    page = Page("t", PageSummary("1", "t"), Blocks(), "en")
     for server in serve(root):
         found, askers = asked_at_once(server, "victim", 3)
         assert building.begun.acquire(timeout=60)

@@ -1,4 +1,4 @@
-"""Paired differences between runs, around zero. Reads a comparison document."""
+"""Paired differences between runs, around zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_ROWS = 120
 
 
 def difference_chart(compared: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
-    """Every comparison with its interval, in points; None where there is nothing to draw."""
+    """Return the chart of every difference with its interval in points; None without any."""
     rows = []
     for row in compared.get("comparisons") or ():
         scale = 1.0 if row["unit"] == "%" else 100.0

@@ -1,4 +1,4 @@
-"""A chart's description → pictures, in light and dark. Knows the look, not what is shown."""
+"""Renders charts as SVG and PNG, in the light and dark colours of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of one look; the same as the page's."""
+    """The colours of one theme, the same as the page's."""
 
     ink: str
     soft: str
@@ -44,20 +44,20 @@ _FONT = "'Noto Sans', 'Noto Sans CJK JP', 'Hiragino Sans', 'Segoe UI', system-ui
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart, not drawn yet."""
+    """A chart that is not rendered yet."""
 
     name: str
-    """Its file's name."""
+    """Name of its file."""
     title: str
     description: str
-    """What a reader who cannot see it should know."""
+    """Alternative text."""
     build: Callable[[Any, Palette], Any]
     """(the altair module, the colours) → an altair chart."""
     note: str = ""
 
 
 def import_altair() -> Any:
-    """The chart library.
+    """Return the chart library.
 
     Raises:
         ConfigError: It is not installed.
@@ -74,19 +74,19 @@ def import_altair() -> Any:
 
 
 def values(altair: Any, rows: Sequence[Row]) -> Any:
-    """Rows as a chart's data."""
+    """Return rows as a chart's data."""
     return altair.Data(values=list(rows))
 
 
 def draw_svg(chart: Chart, palette: Palette) -> str:
-    """The chart as SVG text."""
+    """Return the chart as SVG."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(_specification(chart, palette)))
 
 
 def draw_png(chart: Chart, palette: Palette = LIGHT) -> bytes:
-    """The chart as a picture of twice its size, on white."""
+    """Return the chart as PNG at twice its size, on white."""
     import vl_convert
 
     described = {**_specification(chart, palette), "background": "#ffffff"}
@@ -94,7 +94,7 @@ def draw_png(chart: Chart, palette: Palette = LIGHT) -> bytes:
 
 
 def svg_size(svg: str) -> tuple[int, int]:
-    """Width and height of a drawn chart."""
+    """Return width and height of an SVG chart."""
     found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
     return (round(float(found[1])), round(float(found[2]))) if found else (640, 400)
 

@@ -1,7 +1,4 @@
-"""Parallel tasks: scores by language, agreement of languages, positions taken.
-
-Reads a consistency document.
-"""
+"""Consistency: accuracy by language, agreement between languages, position bias."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from tenbin.report.charts.draw import Chart, Palette, values
 def language_charts(
     document: Mapping[str, Any], number: int, say: Mapping[str, str]
 ) -> list[Chart]:
-    """The charts of every set of a consistency document."""
+    """Return the charts of every set of parallel tasks."""
     charts = []
     for id, found in (document.get("sets") or {}).items():
         made = [
@@ -39,7 +36,7 @@ def _scores(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Char
         {
             "language": language,
             "value": row["accuracy"]["value"],
-            # With too few items there is a dot and no line.
+            # Without an interval only the dot is visible.
             **{key: _or_value(row["accuracy"], key) for key in ("low", "high")},
         }
         for language, row in found["answers"].items()

@@ -1,4 +1,4 @@
-"""Every task's value with its interval, as dots on one scale. Reads run summaries."""
+"""Every task's score with its interval, as dots on one scale."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tenbin.report.charts.draw import Chart, Palette, Row, values
+from tenbin.report.html.model import CellSummary, RunSummary
 
 _MOST_ROWS = 120
-"""Beyond that a chart is no picture any more; the table has every row."""
+"""More rows would not be legible; the table has all of them."""
 
 
-def score_chart(runs: Sequence[Mapping[str, Any]], say: Mapping[str, str]) -> Chart | None:
-    """The first metric of every cell, with its 95 % interval; None where nothing can be drawn."""
+def score_chart(runs: Sequence[RunSummary], say: Mapping[str, str]) -> Chart | None:
+    """Return the chart of every cell's first metric with its 95% interval; None without any."""
     rows = [
         row
         for number, run in enumerate(runs)
-        for cell in run["cells"]
-        if cell["role"] == "score"
+        for cell in run.cells
+        if cell.role == "score"
         for row in _row(number, run, cell)
     ]
     if not rows or len(rows) > _MOST_ROWS:
@@ -66,20 +67,20 @@ def score_chart(runs: Sequence[Mapping[str, Any]], say: Mapping[str, str]) -> Ch
     )
 
 
-def _row(number: int, run: Mapping[str, Any], cell: Mapping[str, Any]) -> list[Row]:
-    # Perplexities and bits have no scale from 0 to 1, though a value may lie there.
-    if not cell["metrics"] or cell["kind"] == "roll":
+def _row(number: int, run: RunSummary, cell: CellSummary) -> list[Row]:
+    # Perplexities and bits per byte have no scale from 0 to 1, even if a value lies there.
+    if not cell.metrics or cell.kind == "roll":
         return []
-    metric = cell["metrics"][0]
-    top = 100.0 if metric["unit"] == "%" else 1.0
-    value = metric["value"]
+    metric = cell.metrics[0]
+    top = 100.0 if metric.unit == "%" else 1.0
+    value = metric.value
     if value is None or not 0 <= value <= top:
         return []
-    low, high = metric["low"], metric["high"]
+    low, high = metric.low, metric.high
     return [
         {
-            "task": f"{cell['id']}  {metric['name']}",
-            "run": f"{number + 1}  {run['name']}",
+            "task": f"{cell.id}  {metric.name}",
+            "run": f"{number + 1}  {run.name}",
             "value": value / top,
             "low": (value if low is None else max(low, 0.0)) / top,
             "high": (value if high is None else min(high, top)) / top,

@@ -1,4 +1,4 @@
-"""A sweep as a heat map: tasks down, templates across. Reads a sweep's report."""
+"""A sweep as a heat map: tasks down, templates across."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tenbin.report.charts.draw import Chart, Palette, Row, values
 
 
 def template_chart(sweep: Mapping[str, Any], number: int, say: Mapping[str, str]) -> Chart:
-    """Every option of every swept task, with its interval written below the value."""
+    """Return the heat map of every option of every task, with intervals below the values."""
     rows = [_row(task, at) for task in sweep["tasks"] for at in range(len(task["options"]))]
 
     def build(altair: Any, palette: Palette) -> Any:

@@ -1,13 +1,15 @@
-"""A run as one HTML page that opens from a disk and needs no network.
+"""A report of stored runs as one HTML page that opens from disk and needs no network.
 
-    summary    a result document → what the page shows at once
-    sample     one row of samples.parquet → what the page shows of a document
-    packing    samples → compressed blocks and an index of every cell
-    command    a stored config → the command that repeats it
-    wording    the interface's texts, in English and Japanese
-    page       all of these → HTML under a strict content security policy
-    writing    a page → one file, or a file and a folder beside it
+    model          records of everything that a page shows
+    summary        a run's result → facts and scores
+    sample         a sample → what the page shows of a document
+    sample_blocks  samples → compressed blocks, and an index of every cell
+    analyses       sweeps, consistency, comparisons of the runs
+    messages       the interface's texts, in English and Japanese
+    build          all of these → a page
+    page           a page → HTML under a strict content security policy
+    write          HTML → one file, or a file and a folder beside it
 
-Reads stored values only, and trusts none of them: whatever a model or a data set wrote reaches the
-page as JSON and is shown as text.
+Stored values are not trusted: texts of models and data sets reach the page as JSON and are shown as
+text.
 """

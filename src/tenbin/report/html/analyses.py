@@ -1,7 +1,7 @@
-"""What a report says beyond scores: sweeps, consistency of languages, comparisons of runs.
+"""Analyses for a report: sweeps, consistency across languages, comparisons of runs.
 
-Asks each analysis for the runs at hand. Where one refuses, because runs cannot be compared or items
-cannot be matched, its reason stands in place of its numbers.
+If an analysis refuses, because runs cannot be compared or items cannot be aligned, the report shows
+its reason instead of numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tenbin.results.outcomes import outcomes_of
 from tenbin.results.read import StoredRun
 
 _MOST_CHANGES = 300
-"""Changed documents listed for one comparison; the samples can be filtered for all of them."""
+"""Changed documents listed per comparison; the document browser can show all of them."""
 
 
 def review_sweep(run: StoredRun) -> dict[str, Any] | None:
-    """What a sweep says; None for a run that tried one way of each task only."""
+    """Return the report of a sweep; None if the run has one option per task only."""
     options: dict[tuple[str, str], set[str]] = {}
     for id, config in run.document["configs"].items():
         if config.get("role", "score") == "score":
@@ -46,7 +46,7 @@ def review_sweep(run: StoredRun) -> dict[str, Any] | None:
 
 
 def review_languages(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    """Consistency of each model: of all its runs together, or one by one where they overlap."""
+    """Return the consistency of each model: of all its runs, or one by one if they overlap."""
     models: dict[str, list[StoredRun]] = {}
     for run in runs:
         if _languages(run.document) > 1:
@@ -62,7 +62,7 @@ def review_languages(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
 
 
 def _languages(document: Mapping[str, Any]) -> int:
-    """How many languages the parallel tasks of a run have; none in runs that kept no key."""
+    """Return the number of languages of a run's parallel tasks."""
     return len({c["language"] for c in document["configs"].values() if c.get("parallel")})
 
 
@@ -75,7 +75,7 @@ def _examined(runs: Sequence[StoredRun]) -> dict[str, Any]:
 
 
 def review_differences(runs: Sequence[StoredRun]) -> dict[str, Any] | None:
-    """Each run beside the first; None for one run alone."""
+    """Return the comparison of each run with the first; None for a single run."""
     if len(runs) < 2:
         return None
     sides = [Side(run.path.name, run.document, list(run.sample_rows())) for run in runs]

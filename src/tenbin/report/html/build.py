@@ -1,11 +1,9 @@
-"""Stored runs → a report: joins results, the readers of answers, and the page.
-
-Reads what runs have written and computes nothing that changes a score.
-"""
+"""Builds a page from stored runs: samples, summaries, analyses and charts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tenbin.metrics import filters
@@ -18,10 +16,11 @@ from tenbin.report.charts.scores import score_chart
 from tenbin.report.charts.templates import template_chart
 from tenbin.report.html.analyses import review_differences, review_languages, review_sweep
 from tenbin.report.html.messages import messages
+from tenbin.report.html.model import PageChart, PageSummary, RunSummary
 from tenbin.report.html.page import Page
-from tenbin.report.html.sample import Explain
+from tenbin.report.html.sample import Explain, Filters
 from tenbin.report.html.sample_blocks import Blocks, pack_samples
-from tenbin.report.html.summary import honest_details, run_summary
+from tenbin.report.html.summary import result_details, run_summary
 from tenbin.results.read import StoredRun
 from tenbin.version import __version__
 
@@ -31,88 +30,87 @@ def build_page(
     language: str = "en",
     title: str | None = None,
     explain: Explain | None = None,
+    home: str | None = None,
 ) -> Page:
-    """Everything that a report of these runs shows.
+    """Return the page of one or several runs.
 
     Args:
-        runs: One run, or several to be compared; the first is what others are compared with.
-        language: Of the interface.
-        title: The page's; by default the models' names.
-        explain: Tells how written answers are read; by default `Reading`.
+        runs: The first is the baseline that the others are compared with.
+        language: Language of the interface.
+        title: Title of the page; the models' names by default.
+        explain: Explains how generated answers were read; an `Explainer` by default.
+        home: Address of the list of runs, if a server shows the page.
 
     Raises:
-        ConfigError: The interface does not speak the language.
+        ConfigError: The interface is not available in the language.
         ResultError: Samples cannot be read.
     """
     messages(language)
     blocks = Blocks()
-    explain = explain or Reading()
+    explain = explain or Explainer()
     summaries = [_run(run, blocks, explain) for run in runs]
-    named = title or " · ".join(dict.fromkeys(one["model"] for one in summaries))
-    summary = {
-        "format": 1,
-        "tenbin_version": __version__,
-        "title": named,
-        "runs": summaries,
-        "sweeps": [review_sweep(run) for run in runs],
-        "consistency": review_languages(runs),
-        "comparison": review_differences(runs),
-    }
+    named = title or " · ".join(dict.fromkeys(one.model for one in summaries))
+    summary = PageSummary(
+        tenbin_version=__version__,
+        title=named,
+        runs=summaries,
+        sweeps=[review_sweep(run) for run in runs],
+        consistency=review_languages(runs),
+        comparison=review_differences(runs),
+        home=home,
+    )
     charts = choose_charts(summary, language)
-    summary["charts"] = {chart.name: _drawn(chart, blocks) for chart in charts}
-    return Page(f"{named} – tenbin", summary, blocks, language)
+    drawn = {chart.name: _drawn(chart, blocks) for chart in charts}
+    return Page(f"{named} – tenbin", replace(summary, charts=drawn), blocks, language)
 
 
-def choose_charts(summary: Mapping[str, Any], language: str) -> list[Chart]:
-    """The charts that a report's summary gives."""
+def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
+    """Return the charts for a page's summary."""
     say = messages(language)
-    charts = [score_chart(summary["runs"], say)]
-    for number, sweep in enumerate(summary["sweeps"], 1):
+    charts = [score_chart(summary.runs, say)]
+    for number, sweep in enumerate(summary.sweeps, 1):
         if sweep and sweep["tasks"]:
             charts.append(template_chart(sweep, number, say))
-    for number, document in enumerate(summary["consistency"], 1):
+    for number, document in enumerate(summary.consistency, 1):
         charts += language_charts(document, number, say)
-    if summary["comparison"]:
-        charts.append(difference_chart(summary["comparison"], say))
+    if summary.comparison:
+        charts.append(difference_chart(summary.comparison, say))
     return [chart for chart in charts if chart is not None]
 
 
-def _drawn(chart: Chart, blocks: Blocks) -> dict[str, Any]:
+def _drawn(chart: Chart, blocks: Blocks) -> PageChart:
     light = draw_svg(chart, LIGHT)
     width, height = svg_size(light)
-    return {
-        "title": chart.title,
-        "note": chart.note,
-        "description": chart.description,
-        "width": width,
-        "height": height,
-        "light": blocks.add(light),
-        "dark": blocks.add(draw_svg(chart, DARK)),
-    }
+    return PageChart(
+        title=chart.title,
+        note=chart.note,
+        description=chart.description,
+        width=width,
+        height=height,
+        light=blocks.add(light),
+        dark=blocks.add(draw_svg(chart, DARK)),
+    )
 
 
-def _run(run: StoredRun, blocks: Blocks, explain: Explain) -> dict[str, Any]:
-    packed = pack_samples(run.document, run.sample_rows(), blocks, explain)
-    return {
-        **run_summary(run.path.name.removesuffix(".run"), run.document, packed),
-        "details": blocks.add(honest_details(run.document)),
-    }
+def _run(run: StoredRun, blocks: Blocks, explain: Explain) -> RunSummary:
+    samples = pack_samples(run.result, run.samples(), blocks, explain)
+    details = blocks.add(result_details(run.result))
+    return run_summary(run.path.name.removesuffix(".run"), run.result, samples, details)
 
 
-class Reading:
-    """Tells how written answers were read; one for each report."""
+class Explainer:
+    """Explains how generated answers were read; one instance per report.
+
+    It shares a time budget among all answers, since stored runs bring their own patterns.
+    """
 
     def __init__(self) -> None:
         self._budget = TimeBudget()
 
     def __call__(
-        self,
-        chains: Mapping[str, Sequence[Mapping[str, Any]]],
-        text: str,
-        language: str,
-        choices: int,
+        self, chains: Filters, text: str, language: str, choices: int
     ) -> list[dict[str, Any]]:
-        """How each of a task's filters reads a text, step by step."""
+        """Return how each of a task's filters reads a text, step by step."""
         told = []
         for name, steps in chains.items():
             chain = tuple(

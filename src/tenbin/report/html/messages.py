@@ -1,4 +1,4 @@
-"""The interface's texts. One JSON file a language, with the same keys."""
+"""The interface's texts: one JSON file per language, with the same keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ LANGUAGES = ("en", "ja")
 
 @lru_cache
 def messages(language: str) -> Mapping[str, str]:
-    """Key → text.
+    """Return the texts of a language by key.
 
     Raises:
-        ConfigError: The interface does not speak that language.
+        ConfigError: The interface is not available in that language.
     """
     if language not in LANGUAGES:
         raise ConfigError(
-            f"--language {language}: the report speaks {' and '.join(LANGUAGES)}", "give one"
+            f"--language {language}: the report is available in {' and '.join(LANGUAGES)}",
+            "choose one of these",
         )
     source = files("tenbin.report.html") / "assets" / f"messages.{language}.json"
     loaded: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))

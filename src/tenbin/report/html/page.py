@@ -1,8 +1,8 @@
-"""All parts → one HTML page, under a policy that lets nothing but our own script run.
+"""Assembles the HTML of a page, under a content security policy that allows our script only.
 
-The policy names the script and the style by their hashes, forbids every connection, and asks the
-browser to refuse any text that would be parsed as HTML (trusted types). Data travel as JSON and as
-base64 inside inert elements. Knows nothing of scores.
+The policy names script and style by their hashes, forbids connections, and makes the browser refuse
+any text that would be parsed as HTML (trusted types). Data are embedded as JSON and as base64 in
+inert elements.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 from tenbin.report.html.messages import messages
+from tenbin.report.html.model import PageSummary, to_json
 from tenbin.report.html.sample_blocks import Blocks
 
 _SCRIPTS = (
@@ -42,29 +43,29 @@ _SCRIPTS = (
     "main.js",
 )
 _STYLES = ("page.css", "tables.css", "samples.css")
-_MODULE_WORDS = re.compile(r"^import [^;]*;\n|^export (?=function|class|const|async|let)", re.M)
+_MODULE_KEYWORDS = re.compile(r"^import [^;]*;\n|^export (?=function|class|const|async|let)", re.M)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page is made of."""
+    """A page that is not written yet."""
 
     title: str
-    summary: Mapping[str, Any]
+    summary: PageSummary
     blocks: Blocks
     language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the page finds its blocks: in itself, in a folder beside it, or at a server."""
+    """Where the page finds its blocks: in itself, in a folder beside it, or on a server."""
 
     kind: str = "inside"
     """`inside`, `folder` or `server`."""
     path: str = ""
     """The folder's name, or the address before a block's number."""
     nonce: str = ""
-    """Lets scripts of the folder run, which hold a block each; made anew for each page."""
+    """Allows the scripts in the folder, which hold one block each; new for each page."""
 
 
 @lru_cache
@@ -74,23 +75,23 @@ def _asset(name: str) -> str:
 
 @lru_cache
 def script() -> str:
-    """Our modules, one after the other in one scope."""
-    bodies = [_MODULE_WORDS.sub("", _asset(name)) for name in _SCRIPTS]
+    """Return our JavaScript modules, concatenated in one scope."""
+    bodies = [_MODULE_KEYWORDS.sub("", _asset(name)) for name in _SCRIPTS]
     return '"use strict";\n(() => {\n' + "\n".join(bodies) + "\n})();\n"
 
 
 @lru_cache
 def style() -> str:
-    """Our style sheets, one after the other."""
+    """Return our style sheets, concatenated."""
     return "\n".join(_asset(name) for name in _STYLES)
 
 
 def content_policy(place: Place) -> str:
-    """What the browser may do for a page: run our script, use our style, show our pictures."""
+    """Return the content security policy: only our script, our style and our images."""
     scripts = f"'sha256-{_digest(script())}'"
     types = "'none'"
     if place.kind == "folder":
-        # Files of the folder are named by a policy in our script that takes block numbers only.
+        # A policy in our script names the folder's files, from block numbers only.
         scripts, types = f"{scripts} 'nonce-{place.nonce}'", "tenbin-blocks"
     connections = "'self'" if place.kind == "server" else "'none'"
     return "; ".join(
@@ -113,7 +114,7 @@ def _digest(text: str) -> str:
 
 
 def page_text(page: Page, place: Place) -> Iterator[str]:
-    """The page, a piece at a time, so that a large one need not be held twice."""
+    """Yield the HTML in pieces, so that a large page is not held in memory twice."""
     known = messages(page.language)
     settings = {"kind": place.kind, "path": place.path, "nonce": place.nonce}
     yield (
@@ -130,7 +131,7 @@ def page_text(page: Page, place: Place) -> Iterator[str]:
     )
     yield _inert("messages", "application/json", _safe_json(known))
     yield _inert("place", "application/json", _safe_json(settings))
-    yield _inert("summary", "application/json", _safe_json(page.summary))
+    yield _inert("summary", "application/json", _safe_json(to_json(page.summary)))
     if place.kind == "inside":
         for number in range(len(page.blocks)):
             text = base64.b64encode(page.blocks[number]).decode()
@@ -139,12 +140,12 @@ def page_text(page: Page, place: Place) -> Iterator[str]:
 
 
 def _inert(id: str, kind: str, text: str) -> str:
-    """Data in an element that browsers neither run nor show."""
+    """Return data in an element that browsers neither run nor show."""
     return f'<script type="{kind}" id="{id}">{text}</script>\n'
 
 
 def _safe_json(value: Any) -> str:
-    """JSON without a character that HTML could read as markup."""
+    """Return JSON without characters that HTML could read as markup."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for mark in "<>&\u2028\u2029":
         written = written.replace(mark, f"\\u{ord(mark):04x}")

@@ -1,22 +1,32 @@
-"""A result document → what the page shows at once: the run's facts and every score.
-
-Tolerant of documents of other versions. Knows no samples and no page.
-"""
+"""A run's result as the page shows it at once: facts, scores, and the command that repeats it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tenbin.report.terminal.run_notes import engine_mode, partial_counts
+from tenbin.report.html.model import (
+    CellSamples,
+    CellSummary,
+    GroupSummary,
+    MetricSummary,
+    PartialSummary,
+    RunFacts,
+    RunSummary,
+    ThinkingSummary,
+)
+from tenbin.report.terminal.run_notes import choice_methods, engine_mode, partial_counts
+from tenbin.results.schema import GenerationLengths, MetricScore, RunResult
 
 _NORMAL = 1.959964
-_LATER = ("results", "details", "groups", "group_details", "higher_is_better", "n-shot", "versions")
-# What a sweep adds to a run has a command of its own.
+_SHOWN_ELSEWHERE = {
+    "results", "details", "groups", "group_details", "higher_is_better", "n_shot", "versions",
+}  # fmt: skip
 _SWEEP = ("templates", "num_fewshot_sweep", "seeds", "select_on")
-_LEFT_OUT = ("output_path", "system_prompt", "cache_dir")
-_USUAL: Mapping[str, Any] = {
+"""Options that only `tenbin sweep` has."""
+_NOT_IN_COMMAND = ("output_path", "system_prompt", "cache_dir")
+_DEFAULTS: Mapping[str, Any] = {
     "seeds": 1,
     "batch_size": "auto",
     "encoding": "joint",
@@ -25,176 +35,150 @@ _USUAL: Mapping[str, Any] = {
 
 
 def run_summary(
-    name: str, document: Mapping[str, Any], packed: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """One run: facts for the head of the page, its cells and its groups.
+    name: str, result: RunResult, samples: Mapping[str, CellSamples], details: int
+) -> RunSummary:
+    """Return one run: facts for the head of the page, its cells and its groups.
 
     Args:
-        name: What the run is called beside others.
-        document: Its result document.
-        packed: Cell id → where its samples are, from `pack_samples`.
+        name: The run's name beside others.
+        result: Its result.
+        samples: Cell id → where its samples are, from `pack_samples`.
+        details: Number of the block that holds the rest of the result.
     """
-    model, engine = document.get("model") or {}, document.get("engine") or {}
-    return {
-        "name": name,
-        "model": str(model.get("model", "")),
-        "facts": {
-            "dtype": model.get("dtype"),
-            "device": model.get("device"),
-            "engine": engine.get("name"),
-            "mode": engine_mode(engine),
-            "generation": engine.get("generation"),
-            "date": document.get("date"),
-            "seconds": document.get("total_evaluation_time_seconds"),
-            "from_journal": document.get("answers_from_journal"),
-            "usage": document.get("usage"),
-            "choices_by": _choices_by(document),
-            "scored_tokens": sum(one["scored_tokens"] for one in packed.values()),
-            "generated_tokens": sum(one["generated_tokens"] for one in packed.values()),
-            "thinking": thinking_facts(document),
-            "documents": sum(one["count"] for one in packed.values()),
-            "version": document.get("tenbin_version"),
-        },
-        "sample_data": bool((document.get("config") or {}).get("sample_data")),
-        "cells": [cell_summary(id, document, packed.get(id)) for id in document.get("configs", {})],
-        "groups": [_group(id, document) for id in document.get("groups", {})],
-        "partial": _partial(document),
-        "warnings": list(document.get("warnings", ())),
-        "command": repeat_command(document.get("config") or {}),
-    }
+    found = partial_counts(result)
+    return RunSummary(
+        name=name,
+        model=str(result.model.get("model", "")),
+        facts=_facts(result, samples.values()),
+        sample_data=bool(result.config.get("sample_data")),
+        cells=[_cell(id, result, samples.get(id)) for id in result.configs],
+        groups=[
+            GroupSummary(id, result.group_subtasks[id], _metrics(result.group_scores(id)))
+            for id in result.groups
+        ],
+        partial=None if found is None else PartialSummary(*found),
+        warnings=result.warnings,
+        command=repeat_command(result.config),
+        details=details,
+    )
 
 
-def _partial(document: Mapping[str, Any]) -> dict[str, int] | None:
-    """How much of a run there is that was stopped; None where it is whole."""
-    found = partial_counts(document)
-    return {"answered": found[0], "asked": found[1]} if found is not None else None
+def _facts(result: RunResult, samples: Iterable[CellSamples]) -> RunFacts:
+    samples, engine = list(samples), result.engine or {}
+    return RunFacts(
+        dtype=result.model.get("dtype"),
+        device=result.model.get("device"),
+        engine=engine.get("name"),
+        mode=engine_mode(engine),
+        date=result.date,
+        seconds=result.total_evaluation_time_seconds,
+        from_journal=result.answers_from_journal,
+        usage=None if result.usage is None else result.usage.to_json(),
+        choices_by="; ".join(sorted(choice_methods(result))) or None,
+        scored_tokens=sum(one.scored_tokens for one in samples),
+        generated_tokens=sum(one.generated_tokens for one in samples),
+        thinking=thinking_summary(result.lengths.values()),
+        documents=sum(one.count for one in samples),
+    )
 
 
-def thinking_facts(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Mean lengths over all answers that thoughts were kept apart from; None without any."""
-    found = [
-        lengths
-        for lengths in document.get("lengths", {}).values()
-        if lengths.get("thoughts") and lengths.get("thinking_tokens") is not None
-    ]
-    answers = sum(lengths["answers"] for lengths in found)
+def thinking_summary(lengths: Iterable[GenerationLengths]) -> ThinkingSummary | None:
+    """Return mean lengths over all answers with separate thinking; None without any."""
+    found = [one for one in lengths if one.thoughts and one.thinking_tokens is not None]
+    answers = sum(one.answers for one in found)
     if not answers:
         return None
-    means = {
-        name: sum(lengths[name] * lengths["answers"] for lengths in found) / answers
-        for name in ("thinking_tokens", "answer_tokens")
-    }
     ends = {
-        end: sum(lengths["thoughts"].get(end, 0) for lengths in found)
+        end: sum((one.thoughts or {}).get(end, 0) for one in found)
         for end in ("none", "budget", "open")
     }
-    return {"answers": answers, **means, **ends}
+    return ThinkingSummary(
+        answers,
+        sum((one.thinking_tokens or 0) * one.answers for one in found) / answers,
+        sum((one.answer_tokens or 0) * one.answers for one in found) / answers,
+        **ends,
+    )
 
 
-def _choices_by(document: Mapping[str, Any]) -> str | None:
-    """How choices were made, where a model named them instead of weighing them."""
-    ways = {config.get("choices_by") for config in document.get("configs", {}).values()}
-    return "; ".join(sorted(way for way in ways if way and "letter" in way)) or None
+def _cell(id: str, result: RunResult, samples: CellSamples | None) -> CellSummary:
+    config = result.configs[id]
+    return CellSummary(
+        id=id,
+        task=config.task,
+        version=config.version,
+        template=config.template,
+        language=config.language,
+        family=config.family,
+        kind=config.output_type,
+        role=config.role or "score",
+        shots=config.num_fewshot,
+        metrics=_metrics(result.scores(id)),
+        failures=list(result.failures.get(id, {}).items()),
+        samples=samples,
+    )
 
 
-def cell_summary(
-    id: str, document: Mapping[str, Any], packed: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """One cell: what it is, its scores, its failures, and where its samples are."""
-    config = document["configs"][id]
-    return {
-        "id": id,
-        "task": config.get("task", id),
-        "version": config.get("version"),
-        "template": config.get("template"),
-        "language": config.get("language"),
-        "family": config.get("family"),
-        "kind": config.get("output_type"),
-        "role": config.get("role", "score"),
-        "shots": config.get("num_fewshot"),
-        "seed": config.get("seed"),
-        "asked": document.get("n-samples", {}).get(id, {}).get("effective"),
-        "rows": document.get("n-samples", {}).get(id, {}).get("original"),
-        "metrics": _metrics(document["results"][id], document["details"][id]),
-        "failures": list(document.get("failures", {}).get(id, {}).items()),
-        "samples": packed,
-    }
-
-
-def _group(id: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "id": id,
-        "members": document.get("group_subtasks", {}).get(id, []),
-        "metrics": _metrics(document["groups"][id], document["group_details"][id]),
-    }
-
-
-def _metrics(
-    entries: Mapping[str, Any], details: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def _metrics(scores: Sequence[MetricScore]) -> list[MetricSummary]:
     found = []
-    for metric, detail in details.items():
-        name, comma, filter_name = metric.partition(",")
-        value = entries.get(metric)
-        stderr = entries.get(f"{name}_stderr{comma}{filter_name}")
-        low, high, method = interval(value, stderr, detail)
+    for score in scores:
+        detail = score.detail
+        low, high = score_interval(score)
+        unweighted = None if detail.unweighted is None else detail.unweighted.value
         found.append(
-            {
-                "name": metric,
-                "value": value,
-                "stderr": stderr,
-                "low": low,
-                "high": high,
-                "interval": method,
-                "n": detail.get("n"),
-                "clusters": detail.get("clusters"),
-                "failed": detail.get("failed"),
-                "up": detail.get("higher_is_better", True),
-                "unit": detail.get("unit", ""),
-                "unweighted": (detail.get("unweighted") or {}).get("value"),
-            }
+            MetricSummary(
+                score.metric,
+                score.value,
+                low,
+                high,
+                detail.n,
+                detail.failed,
+                detail.higher_is_better,
+                detail.unit,
+                unweighted,
+            )
         )
     return found
 
 
-def interval(
-    value: float | None, stderr: float | None, detail: Mapping[str, Any]
-) -> tuple[float | None, float | None, str | None]:
-    """The stored 95 % interval; for runs that stored none, the normal one of the stored error."""
-    if "low" in detail:
-        return detail["low"], detail["high"], detail.get("interval_method")
+def score_interval(score: MetricScore) -> tuple[float | None, float | None]:
+    """Return the stored 95% interval; for runs that stored none, the normal approximation."""
+    detail, value, stderr = score.detail, score.value, score.stderr
+    if detail.states("low"):
+        return detail.low, detail.high
     if value is None or stderr is None:
-        return None, None, None
-    top = 100.0 if detail.get("unit") == "%" else 1.0
+        return None, None
+    top = 100.0 if detail.unit == "%" else 1.0
     low, high = value - _NORMAL * stderr, value + _NORMAL * stderr
-    if 0 <= value <= top:
-        low, high = max(low, 0.0), min(high, top)
-    return low, high, "normal"
+    return (max(low, 0.0), min(high, top)) if 0 <= value <= top else (low, high)
 
 
-def honest_details(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The rest of the document, for the view of details: hashes, files, settings, versions."""
-    return {name: value for name, value in document.items() if name not in _LATER}
+def result_details(result: RunResult) -> dict[str, Any]:
+    """Return the rest of the result for the view of details: hashes, files, settings, versions."""
+    return result.model_dump(
+        mode="json", by_alias=True, exclude_unset=True, exclude=_SHOWN_ELSEWHERE
+    )
 
 
-def repeat_command(config: Mapping[str, Any]) -> str:
-    """The command line of a run, as a shell takes it."""
+def repeat_command(config: Mapping[str, object]) -> str:
+    """Return the shell command that repeats a run; options are named like the config's keys."""
     swept = any(config.get(name) not in (None, [], 1) for name in _SWEEP)
     words = ["tenbin", "sweep" if swept else "run"]
     for name, value in config.items():
-        if name in _LEFT_OUT or value in (None, False, [], {}) or _USUAL.get(name) == value:
+        if name in _NOT_IN_COMMAND or value in (None, False, [], {}):
+            continue
+        if _DEFAULTS.get(name) == value:
             continue
         words.append(f"--{name}")
         if value is not True:
-            words.append(shlex.quote(_written(value)))
+            words.append(shlex.quote(_option_value(value)))
     if config.get("system_prompt"):
         words.insert(0, f"SYSTEM_PROMPT={shlex.quote(str(config['system_prompt']))}")
     return " ".join(words)
 
 
-def _written(value: Any) -> str:
+def _option_value(value: object) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{name}={content}" for name, content in value.items())
     if isinstance(value, list):
-        return ",".join(_written(one) for one in value)
+        return ",".join(_option_value(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

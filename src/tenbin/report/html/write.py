@@ -1,4 +1,4 @@
-"""A page onto a disk: one file, or for very large runs a file and a folder of blocks beside it."""
+"""Writes a page: one file, or for very large runs a file and a folder of blocks beside it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tenbin.files.disk_errors import writing
 from tenbin.report.html.page import Page, Place, page_text
 
 LARGEST_FILE = 60_000_000
-"""Compressed bytes above which blocks go into a folder: browsers hold the file in memory."""
+"""Compressed bytes above which blocks go into a folder, since browsers load the whole file."""
 
 
 def write_page(page: Page, path: Path, largest: int = LARGEST_FILE) -> Path | None:
-    """Write a page; it appears whole or not at all.
+    """Write a page atomically.
 
     Returns:
-        The folder of blocks, where there is one.
+        The folder of blocks, if there is one.
 
     Raises:
-        StorageError: The place cannot be written.
+        StorageError: The file cannot be written.
     """
     with writing(path, "name another place for the report with -o"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def write_page(page: Page, path: Path, largest: int = LARGEST_FILE) -> Path | No
 def _write_blocks(page: Page, folder: Path) -> None:
     for number in range(len(page.blocks)):
         text = base64.b64encode(page.blocks[number]).decode()
-        # A page opened from a disk may load scripts, but may not read files.
+        # A page opened from disk may load scripts but not read files.
         write_atomically(folder / f"{number}.js", f'tenbinBlock({number},"{text}")\n')
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from tenbin.errors import ResultError
+from tenbin.report.html.model import PageSummary
 from tenbin.report.html.page import Page, Place, content_policy, page_text
 from tenbin.report.html.sample_blocks import Blocks
 from tenbin.report.serve.access import HEADERS
@@ -176,11 +177,5 @@ def _shown(page: Page, blocks: str) -> tuple[bytes, str, dict[str, str]]:
 
 
 def _listing_page(library: Library) -> Page:
-    summary = {
-        "format": 1,
-        "tenbin_version": __version__,
-        "title": library.root.name or str(library.root),
-        "listing": True,
-        "runs": [],
-    }
-    return Page("tenbin", summary, Blocks(), library.language)
+    title = library.root.name or str(library.root)
+    return Page("tenbin", PageSummary(__version__, title, listing=True), Blocks(), library.language)

@@ -17,8 +17,9 @@ from threading import BoundedSemaphore, Lock
 from typing import Any
 
 from tenbin.errors import ResultError, TenbinError
-from tenbin.report.html.build import Reading, build_page
+from tenbin.report.html.build import Explainer, build_page
 from tenbin.report.html.page import Page
+from tenbin.report.html.sample import Filters
 from tenbin.report.serve.index import find_runs
 from tenbin.report.serve.served_files import check_plain, check_samples, mapping, read_json
 from tenbin.results.folder import RESULT, SAMPLES
@@ -95,8 +96,7 @@ class Library:
         try:
             with self._room:
                 stored = [_read(name, path) for name, path in runs.items()]
-                page = build_page(stored, self.language, explain=_Reading())
-            page.summary["home"] = "/"  # type: ignore[index]
+                page = build_page(stored, self.language, explain=_TimedExplainer(), home="/")
             self._keep(key, page)
             mine.set_result(page)
             return page
@@ -123,22 +123,18 @@ class Library:
         return ResultError(f"{names}: damaged, and cannot be shown: {type(error).__name__}")
 
 
-class _Reading:
+class _TimedExplainer:
     """Explains how answers were read, for so long: a stored run brings patterns of its own."""
 
     def __init__(self) -> None:
         self._spent = 0.0
-        self._reading = Reading()
+        self._explainer = Explainer()
 
     def __call__(
-        self,
-        chains: Mapping[str, Sequence[Mapping[str, Any]]],
-        text: str,
-        language: str,
-        choices: int,
+        self, chains: Filters, text: str, language: str, choices: int
     ) -> list[dict[str, Any]]:
         begun = time.monotonic()
-        told = self._reading(chains, text, language, choices)
+        told = self._explainer(chains, text, language, choices)
         self._spent += time.monotonic() - begun
         if self._spent > _LONGEST_READING:
             raise ResultError(

@@ -7,13 +7,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
 
+from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
 from tenbin.sandbox.printable import visible
+
+_T = TypeVar("_T")
 
 
 class PlainConsole(Console):
@@ -50,12 +54,28 @@ def make_error_console() -> Console:
     return PlainConsole(stderr=True)
 
 
-def made_visible(value: Any) -> Any:
-    """Return a copy of a document with control characters escaped in every text, keys included."""
+def made_visible(value: _T) -> _T:
+    """Return a copy with control characters escaped in every text.
+
+    Args:
+        value: A text, a record, or containers of these; keys of mappings are escaped too.
+    """
+    return cast(_T, _made_visible(value))
+
+
+def _made_visible(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):
-        return {made_visible(key): made_visible(one) for key, one in value.items()}
+        return {_made_visible(key): _made_visible(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(made_visible(one) for one in value)
+        return type(value)(_made_visible(one) for one in value)
+    if isinstance(value, BaseModel):
+        # Only what was set, since `Record.states` tells absent keys from null.
+        stated = {name: one for name, one in value if name in value.model_fields_set}
+        return value.model_copy(update=_made_visible(stated))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(
+            value, **{one.name: _made_visible(getattr(value, one.name)) for one in fields(value)}
+        )
     return value

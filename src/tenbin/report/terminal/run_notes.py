@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+
+from tenbin.results.schema import CellConfig, MetricDetail, RunResult, UsageEntry
 
 _NOT_RUN = "not run"
 """The mode an engine reports for scoring when it scored nothing."""
 
 
-def engine_mode(engine: Mapping[str, Any]) -> Any:
+def engine_mode(engine: Mapping[str, object]) -> object:
     """Return how an engine answered: its scoring mode, or its generation mode if it only wrote."""
     mode, generation = engine.get("mode"), engine.get("generation")
     return generation if mode == _NOT_RUN and generation is not None else mode
 
 
-def partial_counts(document: Mapping[str, Any]) -> tuple[int, int] | None:
+def partial_counts(result: RunResult) -> tuple[int, int] | None:
     """Return (answered, asked) documents of a run that was stopped; None if it is complete."""
-    if not document.get("partial"):
+    if not result.partial:
         return None
-    counts = document["n-samples"].values()
-    return sum(n["effective"] for n in counts), sum(n["asked"] for n in counts)
+    counts = result.n_samples.values()
+    return sum(one.effective for one in counts), sum(one.asked for one in counts)
 
 
-def partial_lines(document: Mapping[str, Any]) -> list[str]:
+def partial_lines(result: RunResult) -> list[str]:
     """Return one line if the run was stopped before its end."""
-    found = partial_counts(document)
+    found = partial_counts(result)
     if found is None:
         return []
     return [
@@ -35,91 +36,95 @@ def partial_lines(document: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def is_unscored(details: Mapping[str, Mapping[str, Any]]) -> bool:
+def is_unscored(details: Iterable[MetricDetail]) -> bool:
     """Whether no document of a task was scored by any metric."""
-    return not any(detail["n"] for detail in details.values())
+    return not any(detail.n for detail in details)
 
 
-def unscored_lines(document: Mapping[str, Any]) -> list[str]:
+def unscored_lines(result: RunResult) -> list[str]:
     """Return a line for each task in which nothing could be scored."""
     lines = []
-    for id, details in document["details"].items():
-        if is_unscored(details):
-            failed = max((detail["failed"] for detail in details.values()), default=0)
+    for id, details in result.details.items():
+        if is_unscored(details.values()):
+            failed = max((detail.failed for detail in details.values()), default=0)
             why = f"all {failed:,} documents failed" if failed else "no document was answered"
             lines.append(f"{id}: nothing could be scored: {why}")
     return lines
 
 
-def sampling_lines(document: Mapping[str, Any]) -> list[str]:
+def sampling_lines(result: RunResult) -> list[str]:
     """Return how answers were sampled: one line for all tasks with the same settings."""
     ids: dict[str, list[str]] = {}
-    for id, config in document["configs"].items():
-        # Runs of earlier versions decoded greedily and have no such key.
-        if not config.get("do_sample"):
-            continue
-        several = config["repeats"] > 1
-        how = f"{config['repeats']} answers" if several else "1 answer"
-        how += f" per document, temperature {config['temperature']:g}"
-        how += f", top_k {config['top_k']}" if config["top_k"] else ""
-        how += f", top_p {config['top_p']:g}" if config["top_p"] < 1 else ""
-        how += f", seed {config['seed']}"
-        ids.setdefault(how + ("; values are means over them" if several else ""), []).append(id)
+    for id, config in result.configs.items():
+        if config.do_sample:
+            ids.setdefault(_sampling(config), []).append(id)
     return [f"sampling: {', '.join(names)}: {how}" for how, names in ids.items()]
 
 
-def thinking_lines(document: Mapping[str, Any]) -> list[str]:
+def _sampling(config: CellConfig) -> str:
+    repeats = config.repeats or 1
+    how = f"{repeats} answers" if repeats > 1 else "1 answer"
+    how += f" per document, temperature {config.temperature:g}"
+    how += f", top_k {config.top_k}" if config.top_k else ""
+    how += f", top_p {config.top_p:g}" if config.top_p is not None and config.top_p < 1 else ""
+    return f"{how}, seed {config.seed}" + ("; values are means over them" if repeats > 1 else "")
+
+
+def thinking_lines(result: RunResult) -> list[str]:
     """Return the mean lengths of thinking and answers: one line for each task that has thinking."""
     lines = []
-    # Runs of earlier versions have no lengths.
-    for id, lengths in document.get("lengths", {}).items():
-        ends = lengths["thoughts"]
-        if not ends or not lengths["answers"]:
+    for id, lengths in result.lengths.items():
+        ends, answers = lengths.thoughts, lengths.answers
+        if not ends or not answers:
             continue
         line = f"thinking: {id}: "
-        if lengths["thinking_tokens"] is None:
+        if lengths.thinking_tokens is None:
             line += "thinking was separated from answers, but its tokens were not counted"
         else:
-            line += f"{lengths['thinking_tokens']:,.0f} tokens of thinking and "
-            line += f"{lengths['answer_tokens']:,.0f} of answer on average"
-        asked = document["configs"][id]["thinking"]
+            line += f"{lengths.thinking_tokens:,.0f} tokens of thinking and "
+            line += f"{lengths.answer_tokens or 0:,.0f} of answer on average"
+        thinking = result.configs[id].thinking
         for end, what in (
-            ("budget", f"cut at {asked['budget']:,} tokens" if asked else ""),
+            ("budget", f"cut at {thinking.budget:,} tokens" if thinking else "cut"),
             ("open", "never closed, so without an answer"),
             ("none", "without thinking"),
         ):
-            line += f"; {ends[end]:,} of {lengths['answers']:,} {what}" if ends[end] else ""
+            line += f"; {ends[end]:,} of {answers:,} {what}" if ends.get(end) else ""
         lines.append(line)
     return lines
 
 
-def choice_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return how choices were picked, for tasks whose choices were not scored by likelihood."""
+def choice_methods(result: RunResult) -> dict[str, list[str]]:
+    """Return how choices were picked → ids of tasks whose choices were not scored by likelihood."""
     ids: dict[str, list[str]] = {}
-    for id, config in document["configs"].items():
-        how = config.get("choices_by") or ""
-        if "letter" in how:
-            ids.setdefault(how, []).append(id)
-    return [f"choices: {', '.join(names)}: picked by {how}" for how, names in ids.items()]
+    for id, config in result.configs.items():
+        if config.choices_by and "letter" in config.choices_by:
+            ids.setdefault(config.choices_by, []).append(id)
+    return ids
 
 
-def usage_lines(document: Mapping[str, Any]) -> list[str]:
+def choice_lines(result: RunResult) -> list[str]:
+    """Return how choices were picked, if not by likelihood: one line for each method."""
+    methods = choice_methods(result).items()
+    return [f"choices: {', '.join(ids)}: picked by {how}" for how, ids in methods]
+
+
+def usage_lines(usage: UsageEntry | None) -> list[str]:
     """Return one line with the tokens and cost that a server reported; none without a server."""
-    usage = document.get("usage")
-    if not usage:
+    if usage is None:
         return []
     parts = [
-        f"{usage['prompt_tokens']:,} prompt tokens ({usage['cached_tokens']:,} cached)",
-        f"{usage['completion_tokens']:,} completion tokens",
-        "1 call" if usage["calls"] == 1 else f"{usage['calls']:,} calls",
+        f"{usage.prompt_tokens:,} prompt tokens ({usage.cached_tokens:,} cached)",
+        f"{usage.completion_tokens:,} completion tokens",
+        "1 call" if usage.calls == 1 else f"{usage.calls:,} calls",
     ]
-    if usage["cost"] is not None:
-        currency = usage["prices"].get("currency")
-        parts.append(f"cost {format_cost(usage['cost'])}" + (f" {currency}" if currency else ""))
-    if usage["not_counted"]:
-        parts.append(f"{_answers(usage['not_counted'])} not counted by the server")
-    if usage["from_journal"]:
-        parts.append(f"{_answers(usage['from_journal'])} from the journal at no cost")
+    if usage.cost is not None:
+        currency = (usage.prices or {}).get("currency")
+        parts.append(f"cost {format_cost(usage.cost)}" + (f" {currency}" if currency else ""))
+    if usage.not_counted:
+        parts.append(f"{_answers(usage.not_counted)} not counted by the server")
+    if usage.from_journal:
+        parts.append(f"{_answers(usage.from_journal)} from the journal at no cost")
     return [f"usage: {', '.join(parts)}"]
 
 

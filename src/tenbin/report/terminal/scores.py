@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -22,57 +22,59 @@ from tenbin.report.terminal.run_notes import (
     unscored_lines,
     usage_lines,
 )
+from tenbin.results.schema import MetricDetail, MetricScore, RunResult
 
 _WIDE = 0.05
 """Half-width of an interval, as a share of the scale, from which its imprecision is noted."""
 _HUGE = 1e6
 """Values from which on numbers are printed in scientific notation."""
+_Justify = Literal["left", "right"]
 
 
-def print_results(document: Mapping[str, Any], console: Console | None = None) -> None:
+def print_results(result: RunResult, console: Console | None = None) -> None:
     """Print the scores of a run, one line per metric, then groups, failures and notes."""
     console = console or make_console()
-    document = made_visible(document)
-    for line in partial_lines(document):
+    result = made_visible(result)
+    for line in partial_lines(result):
         console.print(Text(line, style="bold yellow"), soft_wrap=True)
-    _print_scores(document, console)
-    for line in unscored_lines(document):
+    _print_scores(result, console)
+    for line in unscored_lines(result):
         console.print(Text(line, style="red"), soft_wrap=True)
-    _print_precision(document, console)
+    _print_precision(result, console)
     for line in [
-        *sampling_lines(document),
-        *thinking_lines(document),
-        *choice_lines(document),
-        *usage_lines(document),
+        *sampling_lines(result),
+        *thinking_lines(result),
+        *choice_lines(result),
+        *usage_lines(result.usage),
     ]:
         console.print(Text(line, style="dim"), soft_wrap=True)
-    for cell, reasons in document["failures"].items():
+    for cell, reasons in result.failures.items():
         for reason, count in reasons.items():
-            console.print(
-                Text(f"failed: {cell}: {count:,} × {reason}", style="red"), soft_wrap=True
-            )
-    for warning in document["warnings"][bool(document.get("partial")) :]:
+            line = f"failed: {cell}: {count:,} × {reason}"
+            console.print(Text(line, style="red"), soft_wrap=True)
+    # The first warning of a partial run says so, which the first line has said already.
+    for warning in result.warnings[bool(result.partial) :]:
         console.print(Text(f"note: {warning}", style="yellow"), soft_wrap=True)
 
 
-def _print_scores(document: Mapping[str, Any], console: Console) -> None:
+def _print_scores(result: RunResult, console: Console) -> None:
     """Print tables of the tasks and groups that have scores."""
     tables = []
-    if _scored(document["details"]):
-        tables.append(_score_table(document))
-    if _scored(document["group_details"]):
-        tables.append(_group_table(document))
+    if _scored(result.details):
+        tables.append(_score_table(result))
+    if _scored(result.group_details):
+        tables.append(_group_table(result))
     # A table that is too wide would be folded beyond recognition.
     if all(natural_width(table, console) <= console.width for table in tables):
         for table in tables:
             console.print(table)
     else:
-        _print_stacked(document, console)
+        _print_stacked(result, console)
 
 
-def _scored(details: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _scored(details: Mapping[str, Mapping[str, MetricDetail]]) -> list[str]:
     """Return the ids with at least one scored document."""
-    return [id for id, found in details.items() if not is_unscored(found)]
+    return [id for id, found in details.items() if not is_unscored(found.values())]
 
 
 def natural_width(table: Table, console: Console) -> int:
@@ -80,66 +82,63 @@ def natural_width(table: Table, console: Console) -> int:
     return Measurement.get(console, console.options.update(width=10_000), table).maximum
 
 
-def _print_precision(document: Mapping[str, Any], console: Console) -> None:
+def _print_precision(result: RunResult, console: Console) -> None:
     """Print what the least precise of the first metrics can show, if its interval is wide."""
-    firsts = [(id, *next(iter(d.items()))) for id, d in document["details"].items() if d]
     known = [
-        (half, id, metric, detail)
-        for id, metric, detail in firsts
-        if (half := _half_width(detail)) is not None
+        (half, id, score)
+        for id in result.details
+        for score in result.scores(id)[:1]
+        if (half := _half_width(score.detail)) is not None
     ]
     if not known:
         return
-    half, id, metric, detail = max(known, key=lambda one: one[0])
-    shown = detail.get("detectable") or {}
+    half, id, score = max(known, key=lambda one: one[0])
     if half < _WIDE:
         return
-    scale = 1 if detail["unit"] == "%" else 100
-    unpaired, paired = (
-        None if value is None else scale * value
-        for value in (shown.get("unpaired"), shown.get("paired"))
-    )
-    text = f"precision: {id} {metric}, n = {detail['n']:,}: "
-    if unpaired is None or paired is None or unpaired >= 100:
+    scale = 1 if score.detail.unit == "%" else 100
+    detectable = score.detail.detectable
+    unpaired = None if detectable is None else detectable.unpaired
+    paired = None if detectable is None else detectable.paired
+    text = f"precision: {id} {score.metric}, n = {score.detail.n:,}: "
+    if unpaired is None or paired is None or scale * unpaired >= 100:
         text += "too few documents to detect any difference reliably."
     else:
         text += (
             f"±{100 * half:.0f} points. Differences detectable with 80% power: "
-            f"{unpaired:.0f} points on other documents, about {paired:.0f} on the same ones."
+            f"{scale * unpaired:.0f} points on other documents, "
+            f"about {scale * paired:.0f} on the same ones."
         )
     console.print(Text(text, style="dim"))
 
 
-def _half_width(detail: Mapping[str, Any]) -> float | None:
+def _half_width(detail: MetricDetail) -> float | None:
     """Return half the interval's width as a share of the scale; None without interval or scale."""
-    if "weight" in detail or detail.get("low") is None or detail.get("high") is None:
+    if detail.states("weight") or detail.low is None or detail.high is None:
         return None
-    return float(detail["high"] - detail["low"]) / (200 if detail["unit"] == "%" else 2)
+    return float(detail.high - detail.low) / (200 if detail.unit == "%" else 2)
 
 
-def _print_stacked(document: Mapping[str, Any], console: Console) -> None:
+def _print_stacked(result: RunResult, console: Console) -> None:
     """Print a heading per task and a line per metric, for narrow terminals."""
-    console.print(Text(_model_name(document), style="dim"))
-    for id in _scored(document["details"]):
-        config, details = document["configs"][id], document["details"][id]
-        first = next(iter(details.values()))
+    console.print(Text(_model_line(result), style="dim"))
+    for id in _scored(result.details):
+        config, scores = result.configs[id], result.scores(id)
         console.print(Text(id, style="bold"))
-        facts = f"  template {config['template']}, {config['num_fewshot']}-shot, {_counts(first)}"
-        console.print(Text(facts, style="dim"))
-        _print_lines(document["results"][id], details, console)
-    for id in _scored(document["group_details"]):
-        entries, details = document["groups"][id], document["group_details"][id]
-        members = len(document["group_subtasks"][id])
+        facts = f"template {config.template}, {config.num_fewshot}-shot, {_counts(scores[0])}"
+        console.print(Text(f"  {facts}", style="dim"))
+        _print_lines(scores, console)
+    for id in _scored(result.group_details):
+        scores, members = result.group_scores(id), len(result.group_subtasks[id])
         title = f"{id}: {members} {'task' if members == 1 else 'tasks'}"
         console.print(Text(title, style="bold"))
-        console.print(Text(f"  {_counts(next(iter(details.values())))}", style="dim"))
-        _print_lines(entries, details, console)
+        console.print(Text(f"  {_counts(scores[0])}", style="dim"))
+        _print_lines(scores, console)
 
 
-def _counts(detail: Mapping[str, Any]) -> str:
-    clusters = detail.get("clusters")
-    units = f" ({count_clusters(clusters)})" if clusters and clusters != detail["n"] else ""
-    return f"n = {detail['n']:,}{units}, {detail['failed']:,} failed"
+def _counts(score: MetricScore) -> str:
+    n, clusters = score.detail.n, score.detail.clusters
+    units = f" ({count_clusters(clusters)})" if clusters and clusters != n else ""
+    return f"n = {n:,}{units}, {score.detail.failed:,} failed"
 
 
 def count_clusters(count: int) -> str:
@@ -147,38 +146,29 @@ def count_clusters(count: int) -> str:
     return "1 cluster" if count == 1 else f"{count:,} clusters"
 
 
-def _print_lines(entries: Mapping[str, Any], details: Mapping[str, Any], console: Console) -> None:
-    lines = [
-        (_metric_name(metric, detail), *_numbers(entries, metric, detail), detail)
-        for metric, detail in details.items()
-    ]
-    width = max((len(name) for name, *_ in lines), default=0)
-    for name, value, error, interval, detail in lines:
-        line = f"  {name:<{width}}  {value} ± {error}  {interval}"
+def _print_lines(scores: Sequence[MetricScore], console: Console) -> None:
+    width = max((len(_metric_name(score)) for score in scores), default=0)
+    for score in scores:
+        value, error, interval = _numbers(score)
+        line = f"  {_metric_name(score):<{width}}  {value} ± {error}  {interval}"
         console.print(Text(line), soft_wrap=len(line) > console.width)
-        plain, plain_error, _ = _unweighted(detail)
-        if plain not in ("–", value):
-            console.print(
-                f"  {'':<{width}}  mean of tasks {plain} ± {plain_error}", highlight=False
-            )
+        mean, mean_error = _unweighted(score.detail)
+        if mean not in ("–", value):
+            console.print(f"  {'':<{width}}  mean of tasks {mean} ± {mean_error}", highlight=False)
 
 
-def _table(title: str, *columns: tuple[str, str]) -> Table:
+def _table(title: str, *columns: tuple[str, _Justify]) -> Table:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name, justify in columns:
-        # Ids may fold on a narrow terminal; numbers never do.
-        table.add_column(
-            name,
-            justify=justify,  # type: ignore[arg-type]
-            overflow="fold",
-            no_wrap=justify == "right" or name == "metric",
-        )
+        # Ids may be folded on a narrow terminal; numbers never are.
+        fixed = justify == "right" or name == "metric"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=fixed)
     return table
 
 
-def _score_table(document: Mapping[str, Any]) -> Table:
+def _score_table(result: RunResult) -> Table:
     table = _table(
-        f"{_model_name(document)}",
+        _model_line(result),
         ("task", "left"),
         ("template", "left"),
         ("n", "right"),
@@ -189,25 +179,24 @@ def _score_table(document: Mapping[str, Any]) -> Table:
         ("95% interval", "right"),
         ("failed", "right"),
     )
-    for id in _scored(document["details"]):
-        config = document["configs"][id]
-        entries, details = document["results"][id], document["details"][id]
-        for position, (metric, detail) in enumerate(details.items()):
+    for id in _scored(result.details):
+        config, scores = result.configs[id], result.scores(id)
+        for position, score in enumerate(scores):
             first = position == 0
             table.add_row(
-                f"{config['task']} {config['version']}" if first else "",
-                config["template"] if first else "",
-                f"{detail['n']:,}" if first else "",
-                str(config["num_fewshot"]) if first else "",
-                _metric_name(metric, detail),
-                *_numbers(entries, metric, detail),
-                _failed(detail) if first else "",
-                end_section=position == len(details) - 1,
+                f"{config.task} {config.version}" if first else "",
+                config.template if first else "",
+                f"{score.detail.n:,}" if first else "",
+                str(config.num_fewshot) if first else "",
+                _metric_name(score),
+                *_numbers(score),
+                _failed(score.detail) if first else "",
+                end_section=position == len(scores) - 1,
             )
     return table
 
 
-def _group_table(document: Mapping[str, Any]) -> Table:
+def _group_table(result: RunResult) -> Table:
     table = _table(
         "groups (value: mean weighted by number of documents)",
         ("group", "left"),
@@ -221,53 +210,49 @@ def _group_table(document: Mapping[str, Any]) -> Table:
         ("mean of tasks", "right"),
         ("failed", "right"),
     )
-    for id in _scored(document["group_details"]):
-        entries = document["groups"][id]
-        for position, (metric, detail) in enumerate(document["group_details"][id].items()):
-            first = position == 0
+    for id in _scored(result.group_details):
+        for position, score in enumerate(result.group_scores(id)):
+            first, clusters = position == 0, score.detail.clusters
             table.add_row(
                 id if first else "",
-                str(len(document["group_subtasks"][id])) if first else "",
-                f"{detail['n']:,}" if first else "",
-                f"{detail['clusters']:,}" if first and "clusters" in detail else "",
-                _metric_name(metric, detail),
-                *_numbers(entries, metric, detail),
-                _unweighted(detail)[0],
-                _failed(detail) if first else "",
+                str(len(result.group_subtasks[id])) if first else "",
+                f"{score.detail.n:,}" if first else "",
+                f"{clusters:,}" if first and clusters is not None else "",
+                _metric_name(score),
+                *_numbers(score),
+                _unweighted(score.detail)[0],
+                _failed(score.detail) if first else "",
             )
     return table
 
 
-def _model_name(document: Mapping[str, Any]) -> str:
-    model = document["model"]
-    engine = document.get("engine") or {}
+def _model_line(result: RunResult) -> str:
+    engine = result.engine or {}
     parts = [
-        str(model.get("model")),
-        str(model.get("dtype")),
-        str(model.get("device")),
+        str(result.model.get("model")),
+        str(result.model.get("dtype")),
+        str(result.model.get("device")),
         f"{engine.get('name')} engine, {engine_mode(engine)}",
     ]
-    return " · ".join(part for part in parts if part != "None")
+    return " · ".join(part for part in parts if part not in ("None", "none"))
 
 
-def _metric_name(metric: str, detail: Mapping[str, Any]) -> str:
-    return f"{metric} {'↑' if detail['higher_is_better'] else '↓'}"
+def _metric_name(score: MetricScore) -> str:
+    return f"{score.metric} {'↑' if score.detail.higher_is_better else '↓'}"
 
 
-def _numbers(
-    entries: Mapping[str, Any], metric: str, detail: Mapping[str, Any]
-) -> tuple[str, str, str]:
+def _numbers(score: MetricScore) -> tuple[str, str, str]:
     """Return value, standard error and interval as printed."""
-    name, comma, filter_name = metric.partition(",")
-    error = entries[f"{name}_stderr{comma}{filter_name}"]
-    return _written(entries[metric], error, detail.get("low"), detail.get("high"), detail["unit"])
+    detail = score.detail
+    return _written(score.value, score.stderr, detail.low, detail.high, detail.unit)
 
 
-def _unweighted(detail: Mapping[str, Any]) -> tuple[str, str, str]:
-    plain = detail.get("unweighted")
-    if plain is None:
-        return "–", "–", "–"
-    return _written(plain["value"], plain["stderr"], plain["low"], plain["high"], detail["unit"])
+def _unweighted(detail: MetricDetail) -> tuple[str, str]:
+    """Return the unweighted mean of a group's tasks and its standard error as printed."""
+    mean = detail.unweighted
+    if mean is None:
+        return "–", "–"
+    return _written(mean.value, mean.stderr, None, None, detail.unit)[:2]
 
 
 def _written(
@@ -282,6 +267,5 @@ def _written(
     )
 
 
-def _failed(detail: Mapping[str, Any]) -> Text:
-    count = detail["failed"]
-    return Text(f"{count:,}", style="red bold" if count else "dim")
+def _failed(detail: MetricDetail) -> Text:
+    return Text(f"{detail.failed:,}", style="red bold" if detail.failed else "dim")

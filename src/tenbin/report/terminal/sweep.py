@@ -17,6 +17,7 @@ from tenbin.report.terminal.run_notes import (
     unscored_lines,
     usage_lines,
 )
+from tenbin.results.schema import RunResult
 
 _LABEL, _CELL = 22, 14
 """Widths of the overview's columns: a task's name, a score with its error."""
@@ -37,13 +38,13 @@ def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> No
         console.print(Text(f"  {report['command']}"), soft_wrap=True)
 
 
-def print_answering(document: Mapping[str, Any], console: Console | None = None) -> None:
+def print_run_notes(result: RunResult, console: Console | None = None) -> None:
     """Print notes on the sweep's run: partial, unscored, choices picked by letter, usage."""
     console = console or make_console()
-    document = made_visible(document)
-    for line in [*partial_lines(document), *unscored_lines(document)]:
+    result = made_visible(result)
+    for line in [*partial_lines(result), *unscored_lines(result)]:
         console.print(Text(line, style="bold yellow"), soft_wrap=True)
-    for line in [*choice_lines(document), *usage_lines(document)]:
+    for line in [*choice_lines(result), *usage_lines(result.usage)]:
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 

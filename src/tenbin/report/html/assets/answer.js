@@ -1,42 +1,42 @@
-// What the model wrote, how it was read, and what each metric says of it.
+// The generated answer, how each filter read it, and each metric's value.
 
 import { foreign, make, say, scroller } from "./elements.js";
 import { MARKS } from "./cells.js";
 import { verbatim } from "./prompt.js";
 
-/** A text that the model wrote, or that it is empty. */
+/** A generated text, or a note that it is empty. */
 export function writtenText(text, language, reveal) {
   return text === "" ? make("p", { class: "none" }, say("empty_answer")) : verbatim(text, language, reveal, say("generated"));
 }
 
-/** A generated text, what ended it, and how each filter read it. */
+/** A generated text, why it ended, and how each filter read it. */
 export function generatedView(sample, language, reveal) {
   const finish = { stop: say("finish_stop"), end: say("finish_end"), length: say("finish_length") }[sample.finish] ?? sample.finish;
   return [
-    thoughtView(sample, language, reveal),
+    thinkingView(sample, language, reveal),
     writtenText(sample.generated, language, reveal),
     make("p", { class: "note" }, [finish, sample.generated_tokens !== undefined ? say("token_count", { n: sample.generated_tokens }) : null, sample.limit ? say("token_limit", { n: sample.limit }) : null].filter(Boolean).join(" · ")),
-    sample.drawn ? drawnView(sample, language, reveal) : null,
+    sample.sampled ? sampledView(sample, language, reveal) : null,
     (sample.readings || []).map((reading) => readingView(reading, language, reveal)),
   ];
 }
 
-/** What was thought before an answer, folded; nothing where thoughts were not kept apart. */
-function thoughtView(answer, language, reveal) {
+/** The thinking before an answer, collapsed; null if it was not separated from the answer. */
+function thinkingView(answer, language, reveal) {
   const end = answer.thinking_end;
   if (!end) return null;
   const name = say(`thinking_${end}`);
   if (!answer.thinking) return make("p", { class: "note" }, name);
-  // Some servers keep thoughts apart and do not count them.
+  // Some servers separate thinking without counting its tokens.
   const tokens = answer.thinking_tokens ? say("token_count", { n: answer.thinking_tokens }) : null;
-  return make("details", { class: "thought" }, make("summary", {}, [name, tokens].filter(Boolean).join(" · ")), verbatim(answer.thinking, language, reveal, say("thought")));
+  return make("details", { class: "thinking" }, make("summary", {}, [name, tokens].filter(Boolean).join(" · ")), verbatim(answer.thinking, language, reveal, say("thinking_text")));
 }
 
-/** Every answer that was drawn, with what the first metric says of it. */
-function drawnView(sample, language, reveal) {
+/** Every sampled answer, with its value under the first metric. */
+function sampledView(sample, language, reveal) {
   const values = sample.outcomes?.[0]?.values ?? [];
-  const one = (drawn, at) => make("li", {}, thoughtView(drawn, language, reveal), drawn.text === null ? make("span", { class: "none" }, say("state_failed")) : verbatim(drawn.text, language, reveal, say("drawn_answer", { n: at + 1 })), values[at] === undefined || values[at] === null ? null : make("span", { class: "note" }, `${say("value")} ${Number(values[at].toFixed(4))}`));
-  return make("details", {}, make("summary", {}, say("drawn_answers", { n: sample.drawn.length })), make("ol", { class: "steps" }, sample.drawn.map(one)));
+  const one = (answer, at) => make("li", {}, thinkingView(answer, language, reveal), answer.text === null ? make("span", { class: "none" }, say("state_failed")) : verbatim(answer.text, language, reveal, say("sampled_answer", { n: at + 1 })), values[at] === undefined || values[at] === null ? null : make("span", { class: "note" }, `${say("value")} ${Number(values[at].toFixed(4))}`));
+  return make("details", {}, make("summary", {}, say("sampled_answers", { n: sample.sampled.length })), make("ol", { class: "steps" }, sample.sampled.map(one)));
 }
 
 function readingView(reading, language, reveal) {
@@ -55,14 +55,14 @@ function readingView(reading, language, reveal) {
   return make("section", { class: "reading" }, make("h4", {}, foreign(reading.filter, null, "span", { class: "mono" })), make("ol", { class: "steps" }, steps));
 }
 
-/** How an answer was read, or how long the text is that was weighed. */
+/** The extracted answer, or the length that a rolling log-likelihood is divided by. */
 function readAs(outcome) {
   if (outcome.weight !== null && outcome.weight !== undefined) return say("over_length", { n: outcome.weight });
   if (outcome.answer === null || outcome.answer === undefined) return make("span", { class: "none" }, say("nothing_read"));
   return foreign(outcome.answer);
 }
 
-/** What each metric says. */
+/** The value of each metric. */
 export function outcomesView(sample, states) {
   const rows = (sample.outcomes || []).map((outcome) =>
     make(
@@ -75,7 +75,7 @@ export function outcomesView(sample, states) {
     ),
   );
   return scroller(
-    say("judgement"),
-    make("table", { class: "outcomes" }, make("caption", { class: "off-screen" }, say("judgement")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("metric")), make("th", { scope: "col" }, say("state")), make("th", { scope: "col", class: "number" }, say("value")), make("th", { scope: "col" }, say("read_as")))), make("tbody", {}, rows)),
+    say("evaluation"),
+    make("table", { class: "outcomes" }, make("caption", { class: "off-screen" }, say("evaluation")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("metric")), make("th", { scope: "col" }, say("state")), make("th", { scope: "col", class: "number" }, say("value")), make("th", { scope: "col" }, say("read_as")))), make("tbody", {}, rows)),
   );
 }

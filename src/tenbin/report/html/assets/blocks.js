@@ -1,9 +1,9 @@
-// Compressed blocks of samples: found inside the page, in a folder beside it or at a server;
-// inflated on demand, and the least used forgotten.
+// Compressed blocks of samples: inside the page, in a folder beside it or on a server. They are
+// inflated on demand; the least recently used are dropped.
 
 const PLACE = JSON.parse(document.getElementById("place").textContent);
-const KEPT = 12;
-const kept = new Map();
+const CACHE_SIZE = 12;
+const cache = new Map();
 let inflated = 0;
 
 function decode(text) {
@@ -53,27 +53,27 @@ async function bytesOf(number) {
 }
 
 async function inflate(bytes) {
-  // Tests and the curious can see how many blocks were opened.
+  // The number of inflated blocks, for tests.
   document.documentElement.dataset.inflated = String((inflated += 1));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
 
-/** A block's value, without keeping it: for a search that passes through all of them. */
+/** A block's value, not cached: for a search through all blocks. */
 export async function readOnce(number) {
-  return kept.has(number) ? kept.get(number) : inflate(await bytesOf(number));
+  return cache.has(number) ? cache.get(number) : inflate(await bytesOf(number));
 }
 
-/** A block's value; the last few stay. */
+/** A block's value, cached. */
 export function read(number) {
-  const known = kept.get(number);
+  const known = cache.get(number);
   if (known) {
-    kept.delete(number);
-    kept.set(number, known);
+    cache.delete(number);
+    cache.set(number, known);
     return known;
   }
   const value = (async () => inflate(await bytesOf(number)))();
-  kept.set(number, value);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  cache.set(number, value);
+  if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
   return value;
 }

@@ -1,4 +1,4 @@
-// The runs of this page and the index of each cell, loaded when first asked for.
+// The page's runs, and each cell's index, loaded on first use.
 
 import { read, readOnce } from "./blocks.js";
 
@@ -6,11 +6,11 @@ export const SUMMARY = JSON.parse(document.getElementById("summary").textContent
 export const RUNS = SUMMARY.runs || [];
 const indexes = new Map();
 
-/** State letters: right, wrong, partly right, failed, only measured. */
+/** State letters: correct, wrong, partially correct, failed, measured only. */
 export const STATES = { r: "right", w: "wrong", p: "partly", f: "failed", n: "measured" };
 export const MARKS = { r: "✓", w: "✗", p: "◐", f: "!", n: "·" };
 
-/** The index of a cell: columns of ids, states and beginnings of texts. */
+/** The index of a cell: columns of ids, states and text snippets. */
 export function indexOf(run, cell) {
   const key = `${run}/${cell}`;
   if (!indexes.has(key)) {
@@ -20,7 +20,7 @@ export function indexOf(run, cell) {
   return indexes.get(key);
 }
 
-/** One sample of a cell, by its place in it. */
+/** One sample of a cell, by position. */
 export async function sampleAt(run, cell, position) {
   let left = position;
   for (const [block, size] of RUNS[run].cells[cell].samples.blocks) {
@@ -30,12 +30,12 @@ export async function sampleAt(run, cell, position) {
   return null;
 }
 
-/** The state letters of a cell under a metric; its first metric where it lacks that one. */
+/** The state letters of a cell under a metric, or under its first metric. */
 export function statesOf(index, metric) {
   return index.states[metric] ?? Object.values(index.states)[0] ?? "";
 }
 
-/** Where a document stands in a cell, by id; made once a cell. */
+/** Position of a document in a cell by a column's value; the map is built once per cell. */
 const places = new WeakMap();
 export function placeOf(index, column, value) {
   if (!places.has(index)) places.set(index, {});
@@ -49,7 +49,7 @@ export function cellById(run, id) {
   return RUNS[run].cells.findIndex((cell) => cell.id === id);
 }
 
-/** A run's name beside others. */
+/** A run's name, or its model's. */
 export function runName(run) {
   return RUNS[run].name || RUNS[run].model;
 }

@@ -1,4 +1,4 @@
-// Choices in a table: which is right, which was chosen, and what each of them got.
+// Choices in a table: the gold one, the chosen one, and each one's probability.
 
 import { writtenText } from "./answer.js";
 import { foreign, make, say, scroller } from "./elements.js";
@@ -6,7 +6,7 @@ import { letter, percent, shares } from "./numbers.js";
 import { verbatim } from "./prompt.js";
 
 /**
- * A row a choice: its label, its text, and columns {label, show(at) → node or text, number:
+ * One row per choice: its label, its text, and columns {label, show(at) → node or text, number:
  * right-aligned, class and title(at) of its cells}.
  */
 export function choicesTable(sample, language, reveal, columns) {
@@ -37,7 +37,7 @@ export function choicesTable(sample, language, reveal, columns) {
   );
 }
 
-/** Choices with bars: each choice's share of the probability that all offered ones got. */
+/** Choices scored by log-likelihood, with their shares of the total probability as bars. */
 export function choicesView(sample, language, reveal) {
   const parts = shares(sample.logprobs);
   const raw = (at) => say("raw_logprob", { value: Number(sample.logprobs[at]).toFixed(3), tokens: sample.tokens?.[at] ?? "–" });
@@ -57,8 +57,8 @@ export function choicesView(sample, language, reveal) {
   return [table, sample.continuations ? make("details", {}, make("summary", {}, say("scored_exactly")), make("ol", { class: "scored" }, scored)) : null];
 }
 
-/** Choices that the model named: the share of the first token that each label got, where the server showed it. */
-export function namedView(sample, language, reveal) {
+/** Choices picked by label, with each label's first-token probability if the server returned it. */
+export function pickedView(sample, language, reveal) {
   const chosen = sample.outcomes?.[0]?.predicted;
   const share = (at) => {
     const shown = sample.label_logprobs?.[at];

@@ -1,4 +1,4 @@
-// Runs side by side: paired differences, and the documents behind them.
+// Comparison of runs: paired differences and the documents that changed.
 
 import { foreign, make, say } from "./elements.js";
 import { bare, count, interval, moment, probability, score, signed } from "./numbers.js";
@@ -7,12 +7,12 @@ import { Table } from "./table.js";
 import { foldedFigure } from "./figure.js";
 import { samplesLink } from "./overview.js";
 
-/** The interval of a difference, with signs; or why there is none. */
-const reach = (row) => (row.low === null || row.high === null ? interval(row) : `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]`);
+/** The interval of a difference with signs, or the reason why there is none. */
+const signedInterval = (row) => (row.low === null || row.high === null ? interval(row) : `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]`);
 
 const digits = (row) => (row.unit === "%" ? 2 : 3);
 
-/** A difference and its interval around zero, on a scale that all rows share. */
+/** A difference and its interval around zero, on a scale common to all rows. */
 function balance(row, widest) {
   const at = (value) => `${50 + (50 * Math.max(-widest, Math.min(widest, value))) / widest}%`;
   const box = make("span", { class: "whisker balance", "aria-hidden": "true" });
@@ -52,15 +52,15 @@ function differenceTable(compared) {
     { label: say("before"), number: true, value: (row) => row.value.baseline, show: (row) => score(row.value.baseline, row.unit), plain: (row) => bare(row.value.baseline, row.unit) },
     { label: say("after"), number: true, value: (row) => row.value.other, show: (row) => score(row.value.other, row.unit), plain: (row) => bare(row.value.other, row.unit) },
     { label: say("difference"), number: true, class: "value", value: (row) => row.difference, show: (row) => signed(row.difference, digits(row)), plain: (row) => signed(row.difference, digits(row)) },
-    { label: "", spoken: say("drawn"), class: "plot", show: (row) => balance(row, widest) },
-    { label: say("interval"), number: true, class: "interval", show: reach, plain: reach },
+    { label: "", spoken: say("plot"), class: "plot", show: (row) => balance(row, widest) },
+    { label: say("interval"), number: true, class: "interval", show: signedInterval, plain: signedInterval },
     { label: say("won_lost"), number: true, value: (row) => row.wins - row.losses, show: (row) => `${row.wins} : ${row.losses}`, plain: (row) => `${row.wins} : ${row.losses}` },
     { label: "p", number: true, value: (row) => row.p_value, show: (row) => probability(row.p_value), plain: (row) => probability(row.p_value) },
     { label: say("p_holm"), number: true, value: (row) => row.p_holm, show: (row) => probability(row.p_holm), plain: (row) => probability(row.p_holm) },
   ], compared.comparisons, { class: "scores", hideCaption: true });
 }
 
-/** What else differs between the sides, and what took no part. */
+/** Other differences between the runs, and tasks that were not compared. */
 function differing(compared) {
   const lines = [...new Set(compared.comparisons.flatMap((row) => (row.differences || []).map((one) => `${one.kind}: ${one.text}`)))];
   for (const [name, ids] of Object.entries(compared.unmatched || {})) lines.push(`${name}: ${say("only_here")} ${ids.join(", ")}`);
@@ -84,7 +84,7 @@ function changeTable(rows) {
   ], rows, { hideCaption: true });
 }
 
-/** The first metric of each task in every run, where nothing could be paired. */
+/** The first metric of each task in every run, if nothing could be paired. */
 function sideTable() {
   const ids = [...new Set(RUNS.flatMap((run) => run.cells.map((cell) => cell.id)))];
   const first = (run, id) => run.cells.find((cell) => cell.id === id)?.metrics[0];

@@ -1,4 +1,4 @@
-// What a number rests on: hashes, files, seeds, settings, versions, and the command to repeat it.
+// Everything needed to reproduce a run: command, hashes, files, seeds, settings, versions.
 
 import { copyButton, foreign, make, say } from "./elements.js";
 import { count } from "./numbers.js";
@@ -47,8 +47,8 @@ function rest(document) {
     pairs(document.config || {}),
     make("h2", {}, say("versions")),
     pairs({ tenbin: document.tenbin_version, git: document.git_hash, profile: document.profile, schema: document.schema_version, ...document.libraries }),
-    make("h2", {}, say("wordings")),
-    make("p", { class: "note" }, say("wordings_note")),
+    make("h2", {}, say("task_configs")),
+    make("p", { class: "note" }, say("task_configs_note")),
     ...Object.entries(document.configs || {}).map(([id, config]) => make("details", { class: "wording" }, make("summary", {}, foreign(id, null, "span", { class: "mono" })), pairs(config))),
   ];
 }

@@ -1,9 +1,8 @@
-// Elements made of plain values. No text ever becomes markup here: children are nodes or strings,
-// and strings become text nodes. Nothing in this program assigns innerHTML.
+// DOM elements from plain values. Strings become text nodes, never markup.
 
 const MESSAGES = JSON.parse(document.getElementById("messages").textContent);
 
-/** The interface's text for a key, with {names} filled in. */
+/** The interface's text for a key, with {names} filled in; `key_one` where n is 1. */
 export function say(key, values = {}) {
   const one = `${key}_one`;
   const name = Number(values.n) === 1 && Object.hasOwn(MESSAGES, one) ? one : key;
@@ -11,7 +10,7 @@ export function say(key, values = {}) {
   return found.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
-/** An element with attributes, listeners (functions) and children. */
+/** An element with attributes, listeners (values that are functions) and children. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -23,29 +22,29 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Text that a model or a data set wrote: kept apart from ours in direction and language. */
+/** Text of a model or data set, with its own direction and language. */
 export function foreign(text, language = null, tag = "span", attributes = {}) {
   return make(tag, { dir: "auto", lang: language, ...attributes, class: `foreign ${attributes.class || ""}` }, String(text ?? ""));
 }
 
-/** A part of the page that scrolls by itself where it is too wide, also from the keyboard. */
+/** A block that scrolls horizontally if it is too wide, by keyboard too. */
 export function scroller(label, ...children) {
   return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, children);
 }
 
-/** Replace what an element holds. */
+/** Replace an element's children. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
-/** Tell a screen reader what has changed. */
+/** Announce a change to screen readers. */
 export function announce(message) {
   const place = document.getElementById("announcements");
   if (place) place.textContent = message;
 }
 
-/** Put a text on the clipboard, also where the page was opened from a disk. */
+/** Copy a text to the clipboard, with a fallback for pages opened from disk. */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -60,7 +59,7 @@ export async function copyText(text) {
   announce(say("copied"));
 }
 
-/** A button that copies, and says so for a moment. */
+/** A button that copies and confirms it for a moment. */
 export function copyButton(label, content) {
   const button = make("button", { type: "button", class: "quiet" }, label);
   button.addEventListener("click", async () => {

@@ -1,10 +1,10 @@
-// Charts that were drawn when the page was made, shown as pictures: nothing in a picture can run.
+// Charts, rendered to SVG when the page was built and shown as images, in which no script can run.
 
 import { make, say, scroller } from "./elements.js";
 import { readOnce } from "./blocks.js";
 import { SUMMARY } from "./cells.js";
 
-/** Whether the page is dark now, by the reader's choice or the system's. */
+/** Whether the page is dark, by the reader's choice or the system's setting. */
 export function isDark() {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -12,7 +12,7 @@ export function isDark() {
 
 const shown = new Set();
 
-/** Draw the figures on the page again, after light has become dark. */
+/** Redraw the figures on the page after a change of theme. */
 export function redrawFigures() {
   for (const figure of [...shown]) {
     if (figure.isConnected) figure.draw();
@@ -20,7 +20,7 @@ export function redrawFigures() {
   }
 }
 
-/** A chart by its name, or nothing where it was not drawn. */
+/** A chart by name; null if the page has none of that name. */
 export function figure(name) {
   const chart = SUMMARY.charts?.[name];
   if (!chart) return null;
@@ -35,7 +35,7 @@ export function figure(name) {
   return element;
 }
 
-/** A chart whose numbers stand in a table already: folded, for those who want the picture. */
+/** A collapsed chart, for numbers that a table already shows. */
 export function foldedFigure(name) {
   if (!SUMMARY.charts?.[name]) return null;
   const place = make("details", { class: "as-figure" }, make("summary", {}, say("as_figure")));

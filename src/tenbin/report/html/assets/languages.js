@@ -1,4 +1,4 @@
-// Parallel tasks: the same items in several languages and modes.
+// Consistency: the same items in several languages and answer modes.
 
 import { foreign, make, say, scroller } from "./elements.js";
 import { count, interval, letter, percent, probability, signed } from "./numbers.js";
@@ -28,7 +28,7 @@ function setPart(id, found, document, at) {
     {},
     make("h2", {}, foreign(id), make("span", { class: "version" }, ` · ${say("items_count", { n: found.items })}`)),
     answerTable(found, document.reference).element,
-    found.reach ? make("p", { class: "note" }, (found.reach.accuracy_half_width ?? null) === null ? say("reach_too_few", { n: found.items }) : say("reach_note", { n: found.items, half: Math.round(100 * found.reach.accuracy_half_width) })) : null,
+    found.reach ? make("p", { class: "note" }, (found.reach.accuracy_half_width ?? null) === null ? say("precision_too_few", { n: found.items }) : say("precision_note", { n: found.items, half: Math.round(100 * found.reach.accuracy_half_width) })) : null,
     foldedFigure(`languages-${at + 1}-${id}`),
     make("h3", {}, say("agreement")),
     everywhere(found),
@@ -51,7 +51,7 @@ function answerTable(found, reference) {
   return new Table(say("by_language"), [
     { label: say("language"), value: (one) => one.language, show: (one) => foreign(one.language), plain: (one) => one.language },
     { label: say("right_share"), number: true, class: "value", value: (one) => one.row.accuracy?.value, show: (one) => share(one.row.accuracy), plain: (one) => share(one.row.accuracy) },
-    { label: "", spoken: say("drawn"), class: "plot", show: (one) => whisker({ ...one.row.accuracy, name: "share", unit: "", up: true }) },
+    { label: "", spoken: say("plot"), class: "plot", show: (one) => whisker({ ...one.row.accuracy, name: "share", unit: "", up: true }) },
     { label: say("interval"), number: true, class: "interval", value: (one) => one.row.accuracy?.low, show: (one) => between(one.row.accuracy), plain: (one) => between(one.row.accuracy) },
     ...gaps,
     { label: say("unreadable"), number: true, value: (one) => one.row.unreadable, show: (one) => count(one.row.unreadable), plain: (one) => one.row.unreadable },
@@ -67,7 +67,7 @@ function everywhere(found) {
   return make("dl", { class: "facts" }, lines.map(([name, value, note]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, note ? make("span", { class: "note" }, ` ${note}`) : null))));
 }
 
-/** Below the diagonal the share of equal answers, above it Cohen's kappa. */
+/** Share of equal answers below the diagonal, Cohen's kappa above. */
 function matrix(found) {
   const names = found.languages;
   const pairs = new Map(found.pairs.map((pair) => [pair.languages.join("\n"), pair]));

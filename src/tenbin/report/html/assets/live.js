@@ -1,4 +1,4 @@
-// The runs of a folder, asked for again now and then: progress and partial scores of those going on.
+// The runs of a served folder, polled every few seconds, with progress and partial scores.
 
 import { announce, fill, foreign, make, say } from "./elements.js";
 import { count, duration, moment, score } from "./numbers.js";
@@ -7,13 +7,13 @@ import { Table } from "./table.js";
 const SECONDS = 3;
 
 export function liveView() {
-  const going = make("section", { class: "going", "aria-live": "off" });
+  const running = make("section", { class: "running", "aria-live": "off" });
   const list = make("section");
   const chosen = new Set();
-  const state = { going, list, chosen, table: null };
+  const state = { running, list, chosen, table: null };
   refresh(state);
-  const clock = setInterval(() => (going.isConnected ? refresh(state) : clearInterval(clock)), SECONDS * 1000);
-  return [make("p", {}, say("runs_note")), going, list];
+  const clock = setInterval(() => (running.isConnected ? refresh(state) : clearInterval(clock)), SECONDS * 1000);
+  return [make("p", {}, say("runs_note")), running, list];
 }
 
 async function refresh(state) {
@@ -22,12 +22,12 @@ async function refresh(state) {
     const response = await fetch("/runs.json", { credentials: "same-origin" });
     runs = (await response.json()).runs;
   } catch {
-    fill(state.going, make("p", { class: "caution", role: "alert" }, say("server_gone")));
+    fill(state.running, make("p", { class: "caution", role: "alert" }, say("server_gone")));
     return;
   }
   const stored = (run) => run.state === "finished" || run.state === "partial";
   const parts = runs.filter((run) => !stored(run));
-  fill(state.going, parts.map((run) => (run.state === "damaged" ? damagedPart(run) : goingPart(run))));
+  fill(state.running, parts.map((run) => (run.state === "damaged" ? damagedPart(run) : runningPart(run))));
   const finished = runs.filter(stored);
   const mark = JSON.stringify(finished);
   if (mark === state.mark) return;
@@ -40,7 +40,7 @@ function reportLink(names) {
   return `/report?${new URLSearchParams(names.map((name) => ["run", name]))}`;
 }
 
-function goingPart(run) {
+function runningPart(run) {
   const bar = make("progress", { max: String(run.requests || 1), value: String(run.answered || 0), "aria-label": say("progress_of", { name: run.name }) });
   const rows = (run.cells || []).flatMap((cell) => Object.entries(cell.scores || {}).slice(0, 2).map(([name, entry]) => ({ cell, name, entry })));
   const table = new Table(say("partial_scores"), [
@@ -53,16 +53,16 @@ function goingPart(run) {
   ], rows, { copies: false, hideCaption: true });
   return make(
     "article",
-    { class: "going-run" },
+    { class: "running-run" },
     make("h2", {}, foreign(run.model), " ", make("span", { class: "version mono" }, foreign(run.name))),
-    make("p", {}, bar, " ", say("answered_of", { n: count(run.answered), all: count(run.requests) }), " · ", say(`run_${run.state}`, {}), " · ", say("last_news", { moment: moment(run.updated) })),
+    make("p", {}, bar, " ", say("answered_of", { n: count(run.answered), all: count(run.requests) }), " · ", say(`run_${run.state}`, {}), " · ", say("last_update", { moment: moment(run.updated) })),
     make("p", { class: "note" }, say("partial_note")),
     table.element,
     run.has_result ? make("p", {}, make("a", { href: reportLink([run.name]) }, say("open_result"))) : null,
   );
 }
 
-/** What a run's line says besides its name: that it was stopped, and how far it had come. */
+/** A note beside the name of a run that was stopped early. */
 function partialMark(run) {
   if (run.state !== "partial") return null;
   return make("span", { class: "caution partial-mark" }, " ", say("run_partial", { n: count(run.documents), all: count(run.asked) }));
@@ -71,7 +71,7 @@ function partialMark(run) {
 function damagedPart(run) {
   return make(
     "article",
-    { class: "going-run damaged-run" },
+    { class: "running-run damaged-run" },
     make("h2", {}, foreign(run.name, null, "span", { class: "mono" })),
     make("p", { class: "caution" }, say("run_damaged"), ": ", foreign(run.reason)),
   );

@@ -1,4 +1,4 @@
-// Head, navigation, keys; which view the address names.
+// Header, navigation, keyboard shortcuts, and the view that the address names.
 
 import { announce, fill, foreign, make, say } from "./elements.js";
 import { RUNS, SUMMARY } from "./cells.js";
@@ -25,7 +25,7 @@ const body = make("main", { id: "view", tabindex: "-1" });
 const tabs = make("nav", { "aria-label": say("views") });
 let samples = null;
 let current = null;
-/** The address this page wrote itself, which it need not follow. */
+/** The last address written by this page itself, for which no view is redrawn. */
 let own = null;
 
 function go(address, follow = true) {

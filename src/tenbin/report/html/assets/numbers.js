@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Number formatting.
 
 import { say } from "./elements.js";
 
@@ -8,7 +8,7 @@ export function score(value, unit = "", digits = null) {
   return value.toFixed(digits ?? (unit ? 2 : 3)) + (unit ? `\u202f${unit}` : "");
 }
 
-/** A score without its unit, for columns whose head names it. */
+/** A score without its unit. */
 export function bare(value, unit = "") {
   return value === null || value === undefined ? "–" : value.toFixed(unit ? 2 : 3);
 }
@@ -19,12 +19,12 @@ export function span(low, high, unit = "") {
   return `[${bare(low, unit)}, ${bare(high, unit)}]`;
 }
 
-/** The interval of an entry, or why it has none. */
+/** The interval of an entry, or the reason why it has none. */
 export function interval(entry, unit = "") {
   return entry?.reason ? say("too_few_documents") : span(entry?.low, entry?.high, unit);
 }
 
-/** A difference with its sign; a true minus, as wide as the plus. */
+/** A difference with its sign; a minus sign (U+2212) is as wide as a plus. */
 export function signed(value, digits = 3) {
   if (value === null || value === undefined) return "–";
   const text = Math.abs(value).toFixed(digits);
@@ -56,7 +56,7 @@ export function moment(date) {
   return date ? String(date).replace("T", " ").replace(/(\+00:00|Z)$/, " UTC") : "–";
 }
 
-/** Log-likelihoods as shares of the choices offered; `-inf` arrives as a text. */
+/** Softmax over the choices' log-likelihoods; `-inf` arrives as a string. */
 export function shares(logprobs) {
   const values = logprobs.map(Number);
   const top = Math.max(...values.filter((value) => value > -Infinity));
@@ -65,7 +65,7 @@ export function shares(logprobs) {
   return weights.map((weight) => weight / sum);
 }
 
-/** `A` for the first choice; numbers where the alphabet ends. */
+/** `A` for the first choice; numbers after Z. */
 export function letter(position) {
   return position < 26 ? String.fromCharCode(65 + position) : String(position + 1);
 }

@@ -1,4 +1,4 @@
-// Every score with its interval, on one scale.
+// The overview: facts of each run, every score with its interval on one scale, groups.
 
 import { foreign, make, say } from "./elements.js";
 import { bare, count, duration, moment, score, span } from "./numbers.js";
@@ -6,7 +6,7 @@ import { RUNS, runName } from "./cells.js";
 import { Table } from "./table.js";
 import { foldedFigure } from "./figure.js";
 
-/** A dot and its interval on the scale from nothing to all; a tick where guessing would be. */
+/** A dot with its interval on a scale from 0 to the full score; a tick at chance level. */
 export function whisker(metric, chance = null) {
   const top = metric.unit === "%" ? 100 : 1;
   const inside = (value) => value !== null && value >= 0 && value <= top;
@@ -53,12 +53,12 @@ function runHead(run, at) {
     [say("answer_tokens"), [facts.scored_tokens ? say("scored_tokens", { n: count(facts.scored_tokens) }) : null, facts.generated_tokens ? say("written_tokens", { n: count(facts.generated_tokens) }) : null].filter(Boolean).join(", ") || "–"],
   ];
   if (facts.thinking) pairs.push([say("thinking"), thinkingFacts(facts.thinking)]);
-  if (facts.choices_by) pairs.push([say("choices_named"), facts.choices_by]);
+  if (facts.choices_by) pairs.push([say("choices_by"), facts.choices_by]);
   if (facts.usage) pairs.push([say("usage"), usageText(facts.usage)]);
   return make(
     "section",
     { class: "run-head" },
-    make(RUNS.length > 1 ? "h2" : "h2", { class: "model" }, RUNS.length > 1 ? make("span", { class: "run-number" }, String(at + 1)) : null, foreign(run.model || say("unknown_model"))),
+    make("h2", { class: "model" }, RUNS.length > 1 ? make("span", { class: "run-number" }, String(at + 1)) : null, foreign(run.model || say("unknown_model"))),
     RUNS.length > 1 ? make("p", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" })) : null,
     make("dl", { class: "facts" }, pairs.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, foreign(value))))),
     run.partial ? make("p", { class: "caution", role: "alert" }, say("partial_run", { n: count(run.partial.answered), all: count(run.partial.asked) })) : null,
@@ -67,23 +67,23 @@ function runHead(run, at) {
   );
 }
 
-/** How long thoughts and answers were, and which thoughts did not end by themselves. */
+/** Mean lengths of thinking and answers, and how often thinking was cut, open or missing. */
 function thinkingFacts(thinking) {
-  const lengths = say("thinking_lengths", { thought: count(Math.round(thinking.thinking_tokens)), answer: count(Math.round(thinking.answer_tokens)) });
+  const lengths = say("thinking_lengths", { thinking: count(Math.round(thinking.thinking_tokens)), answer: count(Math.round(thinking.answer_tokens)) });
   const odd = ["budget", "open", "none"].filter((end) => thinking[end]).map((end) => say(`thinking_count_${end}`, { n: count(thinking[end]), all: count(thinking.answers) }));
   return [lengths, ...odd].join(say("list_comma"));
 }
 
-/** A cost with four decimals; a smaller one with as many as show two digits of it. */
-function writtenCost(cost) {
+/** A cost with four decimals, or as many as show two significant digits. */
+function formatCost(cost) {
   return cost.toFixed(cost > 0 ? Math.min(20, Math.max(4, 1 - Math.floor(Math.log10(cost)))) : 4);
 }
 
-/** What a server counted, and what it cost where prices are known. */
+/** Tokens that a server counted, and their cost if prices are known. */
 function usageText(usage) {
   return [
-    say("usage_tokens", { read: count(usage.prompt_tokens), cached: count(usage.cached_tokens), written: count(usage.completion_tokens), calls: count(usage.calls) }),
-    usage.cost === null ? null : say("usage_cost", { cost: `${writtenCost(usage.cost)} ${usage.prices?.currency ?? ""}`.trim() }),
+    say("usage_tokens", { prompt: count(usage.prompt_tokens), cached: count(usage.cached_tokens), completion: count(usage.completion_tokens), calls: count(usage.calls) }),
+    usage.cost === null ? null : say("usage_cost", { cost: `${formatCost(usage.cost)} ${usage.prices?.currency ?? ""}`.trim() }),
     usage.not_counted ? say("usage_not_counted", { n: count(usage.not_counted) }) : null,
   ].filter(Boolean).join(" · ");
 }
@@ -102,7 +102,7 @@ function scoreTable() {
     { label: "n", number: true, class: "minor", value: (row) => row.metric.n, show: (row) => count(row.metric.n), plain: (row) => row.metric.n },
     { label: say("metric"), class: "metric", value: (row) => row.metric.name, show: (row) => metricName(row.metric), plain: (row) => row.metric.name },
     { label: say("value"), number: true, class: "value", value: (row) => (row.metric.unit ? row.metric.value / 100 : row.metric.value), show: (row) => score(row.metric.value, row.metric.unit), plain: (row) => bareFour(row.metric.value, row.metric.unit) },
-    { label: "", spoken: say("drawn"), class: "plot", show: (row) => whisker(row.metric, row.cell.samples?.chance ?? null) },
+    { label: "", spoken: say("plot"), class: "plot", show: (row) => whisker(row.metric, row.cell.samples?.chance ?? null) },
     { label: say("interval"), number: true, class: "interval minor", value: (row) => (row.metric.low === null ? null : (row.metric.high - row.metric.low) / (row.metric.unit ? 100 : 1)), show: (row) => span(row.metric.low, row.metric.high, row.metric.unit), plain: (row) => span(row.metric.low, row.metric.high, row.metric.unit) },
     { label: say("failed"), number: true, value: (row) => row.metric.failed, show: (row) => make("span", { class: row.metric.failed ? "some" : "none" }, count(row.metric.failed)), plain: (row) => row.metric.failed },
   ].filter(Boolean);
@@ -139,7 +139,7 @@ function groupTable() {
       { label: "n", number: true, class: "minor", value: (row) => row.metric.n, show: (row) => count(row.metric.n), plain: (row) => row.metric.n },
       { label: say("metric"), class: "metric", value: (row) => row.metric.name, show: (row) => metricName(row.metric), plain: (row) => row.metric.name },
       { label: say("value"), number: true, class: "value", value: (row) => row.metric.value, show: (row) => score(row.metric.value, row.metric.unit), plain: (row) => bareFour(row.metric.value, row.metric.unit) },
-      { label: "", spoken: say("drawn"), class: "plot", show: (row) => whisker(row.metric) },
+      { label: "", spoken: say("plot"), class: "plot", show: (row) => whisker(row.metric) },
       { label: say("interval"), number: true, class: "interval minor", value: (row) => row.metric.low, show: (row) => span(row.metric.low, row.metric.high, row.metric.unit), plain: (row) => span(row.metric.low, row.metric.high, row.metric.unit) },
       { label: say("mean_of_tasks"), number: true, value: (row) => row.metric.unweighted, show: (row) => bare(row.metric.unweighted, row.metric.unit), plain: (row) => bare(row.metric.unweighted, row.metric.unit) },
     ].filter(Boolean),

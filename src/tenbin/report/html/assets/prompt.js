@@ -1,14 +1,14 @@
-// A prompt as the model read it: examples folded, white space and special tokens on demand.
+// The exact prompt: examples collapsed, whitespace and special tokens shown on demand.
 
 import { foreign, make, say } from "./elements.js";
 
-// Marks of chat formats that stand in the text: <|im_start|>, </s>, [INST], <NL>, …
+// Special tokens of chat formats: <|im_start|>, </s>, [INST], <NL>, …
 const SPECIAL = "<\\|[^|<>\\n]{1,40}\\|>|</?(?:s|bos|eos|pad|unk|NL|start_of_turn|end_of_turn|think)>|\\[/?INST\\]|<</?SYS>>";
 const HIDDEN = "[ \\t\\n\\r\\u00a0\\u00ad\\u1680\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]";
 const PIECES = new RegExp(`(${SPECIAL})|(${HIDDEN})`, "g");
 const MARK = { " ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\u3000": "□", "\u00a0": "⍽" };
 
-/** A text with each invisible character shown by a mark and each special token in a frame. */
+/** A text with invisible characters shown as marks and special tokens framed. */
 export function revealed(text) {
   const nodes = [];
   let from = 0;
@@ -25,7 +25,7 @@ export function revealed(text) {
   return nodes;
 }
 
-/** A block of text that somebody else wrote. */
+/** A block of foreign text, exactly as it is. */
 export function verbatim(text, language, reveal, label) {
   const block = foreign("", language, "pre", { tabindex: "0", role: "group", "aria-label": label });
   if (reveal) block.append(...revealed(text));
@@ -33,7 +33,7 @@ export function verbatim(text, language, reveal, label) {
   return block;
 }
 
-/** The prompt of a sample; `open` unfolds the examples. */
+/** The prompt of a sample; `open` expands the examples. */
 export function promptView(sample, language, reveal, open, toggled) {
   const parts = sample.parts || [];
   const folded = parts.slice(0, -1);

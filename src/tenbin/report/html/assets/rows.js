@@ -1,4 +1,4 @@
-// A list of any length that holds only the rows in sight.
+// A virtual list: only the visible rows are in the document.
 
 import { make } from "./elements.js";
 
@@ -22,20 +22,13 @@ export class Rows {
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  /** Tell how many rows there are; what is drawn is drawn anew. */
+  /** Set the number of rows and redraw the visible ones. */
   reset(length) {
     this.length = length;
     this.space.style.height = `${length * this.height}px`;
     this.drawn.clear();
     this.space.replaceChildren();
     this.element.removeAttribute("aria-activedescendant");
-    this.draw();
-  }
-
-  /** More rows at the end; the others stay. */
-  grow(length) {
-    this.length = length;
-    this.space.style.height = `${length * this.height}px`;
     this.draw();
   }
 
@@ -65,7 +58,7 @@ export class Rows {
     }
   }
 
-  /** Mark a row and bring it into sight. */
+  /** Select a row and scroll it into view. */
   mark(position) {
     this.drawn.get(this.current)?.setAttribute("aria-selected", "false");
     this.current = position;

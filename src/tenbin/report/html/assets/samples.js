@@ -1,4 +1,4 @@
-// Browse every document: a list of any length on one side, the document on the other.
+// The document browser: a virtual list beside the open document.
 
 import { announce, copyButton, fill, foreign, make, say } from "./elements.js";
 import { readOnce } from "./blocks.js";
@@ -6,11 +6,11 @@ import { MARKS, RUNS, STATES, cellById, indexOf, placeOf, runName, sampleAt, sta
 import { Rows } from "./rows.js";
 import { promptView } from "./prompt.js";
 import { generatedView, outcomesView } from "./answer.js";
-import { choicesView, namedView } from "./choices.js";
+import { choicesView, pickedView } from "./choices.js";
 import { samplesLink } from "./overview.js";
 
 const ROW = 58;
-/** The reader's choices, kept while views change. */
+/** The reader's display settings, kept across views. */
 const reading = { reveal: false, unfold: false };
 
 export class SamplesView {
@@ -68,7 +68,7 @@ export class SamplesView {
     );
   }
 
-  /** Change the address; the view follows it. */
+  /** Change the query in the address and update the view. */
   change(values, redraw = true) {
     for (const [name, value] of Object.entries(values)) {
       if (value) this.query.set(name, value);
@@ -79,7 +79,7 @@ export class SamplesView {
     this.list();
   }
 
-  /** Find the documents that the controls ask for. */
+  /** Find the documents that match the controls. */
   async list() {
     const turn = ++this.turn;
     const run = this.run;
@@ -124,7 +124,7 @@ export class SamplesView {
     this.counts.textContent = text;
   }
 
-  /** Keep those whose texts hold the words: pass through the blocks once, keeping none. */
+  /** Keep the documents whose texts contain the words, in one pass over the blocks. */
   async search(words, turn) {
     const run = RUNS[this.run];
     let kept = 0;
@@ -155,7 +155,7 @@ export class SamplesView {
     this.length = kept;
   }
 
-  /** State letters of the same cells in the run compared with, by document. */
+  /** State letters of the same cells in the other run, by document. */
   async otherStates(chosen, metric) {
     const other = this.run === 0 ? 1 : 0;
     const found = new Map();
@@ -262,7 +262,7 @@ export class SamplesView {
       make("h3", {}, say("prompt")),
       promptView(sample, about.language, reading.reveal, reading.unfold, (open) => (reading.unfold = open)),
       this.answerPart(sample, about),
-      make("h3", {}, say("judgement")),
+      make("h3", {}, say("evaluation")),
       outcomesView(sample, states),
       make("dl", { class: "facts small" }, this.factPairs(sample).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
       this.elsewhere(run, cell, sample),
@@ -270,7 +270,7 @@ export class SamplesView {
   }
 
   answerPart(sample, about) {
-    if (sample.picked_by && sample.choices) return [make("h3", {}, say("choices")), namedView(sample, about.language, reading.reveal)];
+    if (sample.picked_by && sample.choices) return [make("h3", {}, say("choices")), pickedView(sample, about.language, reading.reveal)];
     if (sample.logprobs && sample.choices) return [make("h3", {}, say("choices")), choicesView(sample, about.language, reading.reveal)];
     if (sample.generated !== undefined) return [make("h3", {}, say("generated")), generatedView(sample, about.language, reading.reveal)];
     if (sample.logprobs) return [make("h3", {}, say("log_likelihood")), make("p", {}, say("raw_logprob", { value: Number(sample.logprobs[0]).toFixed(3), tokens: sample.tokens?.[0] ?? "–" }))];
@@ -321,7 +321,7 @@ export class SamplesView {
     this.drawSample();
   }
 
-  /** Keys of the whole view; the list has its own. */
+  /** Keyboard shortcuts of the view; the list handles its own. */
   key(event) {
     const moves = { j: 1, k: -1 };
     if (event.key in moves) this.rows.choose(this.rows.current + moves[event.key]);

@@ -1,10 +1,10 @@
-// A table that sorts, filters and can be copied as Markdown, LaTeX or CSV.
+// A table with sorting, filtering and copies as Markdown, LaTeX or CSV.
 
 import { copyButton, foreign, make, say, scroller } from "./elements.js";
 
 /**
  * columns: {name, label, value(row) for sorting, show(row) → node or text, plain(row) for copies,
- * number: right-aligned, spoken: what a column without a label is called}; a column without `plain` is left out of copies.
+ * number: right-aligned, spoken: name for screen readers of a column without a label}; columns without `plain` are not copied.
  */
 export class Table {
   constructor(caption, columns, rows, options = {}) {
@@ -124,7 +124,7 @@ export function asLatex(columns, rows) {
 }
 
 export function asCsv(columns, rows) {
-  // A spreadsheet would run a cell that begins like a formula.
+  // A spreadsheet would evaluate a cell that starts like a formula.
   const guarded = (text) => (/^[=+@\t\r]|^-(?!\d)/.test(text) ? `'${text}` : text);
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   return [columns.map((c) => cell(c.label)), ...rows.map((row) => row.map((text) => cell(guarded(text))))].map((row) => row.join(",")).join("\r\n") + "\r\n";

@@ -1,4 +1,4 @@
-// A sweep: every template of every task, what choosing among them is worth.
+// A sweep: every template of every task, the chosen one and its honest score.
 
 import { foreign, make, say, scroller } from "./elements.js";
 import { bare, interval, percent, probability, score } from "./numbers.js";
@@ -7,7 +7,7 @@ import { Table } from "./table.js";
 import { foldedFigure } from "./figure.js";
 import { metricName, samplesLink, whisker } from "./overview.js";
 
-/** An option's name: its template, and its shots where options differ in them. */
+/** An option's name: its template, and its shots if options differ in them. */
 function optionName(option) {
   return option.ids.some((id) => id.split("@").slice(1).join("@").includes("shot")) ? `${option.template}, ${say("shots_of", { n: option.shots })}` : String(option.template);
 }
@@ -27,7 +27,7 @@ export function templatesView() {
   );
 }
 
-/** Task × template; the darker, the higher on the task's own scale. */
+/** Tasks by templates; darker is better on the task's own scale. */
 function heatTable(sweep) {
   const names = [...new Set(sweep.tasks.flatMap((task) => task.options.map(optionName)))];
   const rows = sweep.tasks.map((task) => {
@@ -40,7 +40,7 @@ function heatTable(sweep) {
         const at = byName.get(name);
         if (at === undefined) return make("td", { class: "none" }, "–");
         const option = task.options[at];
-        const cell = make("td", { class: [at === task.best ? "best" : "", at === task.choice?.option ? "taken" : ""].join(" "), title: interval(option, task.unit) }, bare(option.value, task.unit), make("span", { class: "interval" }, ` ${interval(option, task.unit)}`));
+        const cell = make("td", { class: [at === task.best ? "best" : "", at === task.choice?.option ? "chosen" : ""].join(" "), title: interval(option, task.unit) }, bare(option.value, task.unit), make("span", { class: "interval" }, ` ${interval(option, task.unit)}`));
         const share = task.spread.range > 0 ? (option.value - task.spread.lowest) / task.spread.range : 0.5;
         cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round(28 * (task.higher_is_better ? share : 1 - share))}%, transparent)`;
         return cell;
@@ -59,12 +59,12 @@ function taskPart(task, run) {
   const behind = new Map((task.differences || []).map((entry) => [entry.option, entry]));
   const rows = task.options.map((option, at) => ({ option, at, entry: behind.get(at), metric: { ...option, name: task.metric, unit: task.unit, up: task.higher_is_better } }));
   const table = new Table(`${task.task} ${task.version}`, [
-    { label: say("template"), value: (row) => optionName(row.option), show: (row) => make("span", {}, make("a", { href: samplesLink(run, row.option.ids[0]) }, foreign(optionName(row.option))), row.at === task.choice?.option ? make("span", { class: "badge" }, say("taken")) : null), plain: (row) => optionName(row.option) },
+    { label: say("template"), value: (row) => optionName(row.option), show: (row) => make("span", {}, make("a", { href: samplesLink(run, row.option.ids[0]) }, foreign(optionName(row.option))), row.at === task.choice?.option ? make("span", { class: "badge" }, say("chosen_option")) : null), plain: (row) => optionName(row.option) },
     { label: say("shots"), number: true, value: (row) => row.option.shots, show: (row) => String(row.option.shots), plain: (row) => row.option.shots },
     { label: say("value"), number: true, class: "value", value: (row) => row.option.value, show: (row) => score(row.option.value, task.unit), plain: (row) => bare(row.option.value, task.unit) },
-    { label: "", spoken: say("drawn"), class: "plot", show: (row) => whisker(row.metric) },
+    { label: "", spoken: say("plot"), class: "plot", show: (row) => whisker(row.metric) },
     { label: say("interval"), number: true, class: "interval", value: (row) => row.option.low, show: (row) => interval(row.option, task.unit), plain: (row) => interval(row.option, task.unit) },
-    { label: say("best_ahead"), number: true, value: (row) => (row.entry ? Math.abs(row.entry.difference) : null), show: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)), plain: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)) },
+    { label: say("behind_best"), number: true, value: (row) => (row.entry ? Math.abs(row.entry.difference) : null), show: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)), plain: (row) => (row.at === task.best ? say("best") : bare(row.entry ? Math.abs(row.entry.difference) : null, task.unit)) },
     { label: say("p_holm"), number: true, value: (row) => row.entry?.p_holm ?? null, show: (row) => (row.entry ? probability(row.entry.p_holm) : ""), plain: (row) => (row.entry ? probability(row.entry.p_holm) : "") },
     { label: say("failed"), number: true, value: (row) => row.option.failed, show: (row) => String(row.option.failed ?? 0), plain: (row) => row.option.failed },
   ], rows, { class: "scores", hideCaption: true });

@@ -1,0 +1,223 @@
+"""What a page shows, as records: the scripts of the page read their JSON form.
+
+The names of fields are the keys that assets/*.js use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One score of a cell or a group."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    failed: int
+    up: bool
+    """Whether higher is better."""
+    unit: str
+    unweighted: float | None
+    """The unweighted mean over the tasks of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellSamples:
+    """Where the samples of a cell are, and sums over them."""
+
+    count: int
+    index: int
+    """Number of the block that holds the cell's index."""
+    blocks: Sequence[tuple[int, int]]
+    """(block number, samples in it), in order."""
+    scored_tokens: int
+    generated_tokens: int
+    chance: float | None
+    """Mean accuracy of random guessing; None unless every document has choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellSummary:
+    """One cell: a task under one template."""
+
+    id: str
+    task: str
+    version: str
+    template: str
+    language: str
+    family: str | None
+    kind: str
+    role: str
+    shots: int
+    metrics: Sequence[MetricSummary]
+    failures: Sequence[tuple[str, int]]
+    samples: CellSamples | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """One group of tasks."""
+
+    id: str
+    members: Sequence[str]
+    metrics: Sequence[MetricSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingSummary:
+    """Mean lengths of thinking and answers, and how often thinking did not end normally."""
+
+    answers: int
+    thinking_tokens: float
+    answer_tokens: float
+    none: int
+    budget: int
+    open: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Facts at the head of a run."""
+
+    dtype: object
+    device: object
+    engine: object
+    mode: object
+    date: str
+    seconds: float | None
+    from_journal: int | None
+    usage: Mapping[str, Any] | None
+    choices_by: str | None
+    scored_tokens: int
+    generated_tokens: int
+    thinking: ThinkingSummary | None
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSummary:
+    """How much of a stopped run there is."""
+
+    answered: int
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One run."""
+
+    name: str
+    model: str
+    facts: RunFacts
+    sample_data: bool
+    cells: Sequence[CellSummary]
+    groups: Sequence[GroupSummary]
+    partial: PartialSummary | None
+    warnings: Sequence[str]
+    command: str
+    details: int
+    """Number of the block that holds the rest of result.json."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageChart:
+    """A chart; `light` and `dark` are the numbers of the blocks that hold its SVG."""
+
+    title: str
+    note: str
+    description: str
+    width: int
+    height: int
+    light: int
+    dark: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageSummary:
+    """Everything that a page knows before it opens a block."""
+
+    tenbin_version: str
+    title: str
+    runs: Sequence[RunSummary] = ()
+    sweeps: Sequence[Mapping[str, Any] | None] = ()
+    consistency: Sequence[Mapping[str, Any]] = ()
+    comparison: Mapping[str, Any] | None = None
+    charts: Mapping[str, PageChart] | None = None
+    listing: bool = False
+    """Whether the page lists the runs of a served folder."""
+    home: str | None = None
+    """Address of that list, on a page that a server shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageSample:
+    """One document as the page shows it."""
+
+    document: str
+    group: str | None
+    item: str | None
+    parts: Sequence[tuple[str, str]]
+    """(kind, text): `d` description, `e` example, `q` question."""
+    exact: bool
+    """Whether the run recorded where the parts begin."""
+    examples: Sequence[str] | None
+    choices: Sequence[str] | None
+    continuations: Sequence[str] | None
+    """What was scored, if it differs from the choices."""
+    logprobs: Sequence[float | str | None] | None
+    tokens: Sequence[int] | None
+    unconditional: Sequence[float | str | None] | None
+    picked_by: str | None
+    labels: Sequence[str] | None
+    label_logprobs: Sequence[float | str | None] | None
+    added: str | None
+    generated: str | None
+    finish: str | None
+    generated_tokens: int | None
+    thinking: str | None
+    thinking_tokens: int | None
+    thinking_end: str | None
+    truncated: int | None
+    stop: Sequence[str] | None
+    limit: int | None
+    gold: int | None
+    target: str | None
+    references: Sequence[str] | None
+    dropped: int | None
+    sampled: Sequence[Any] | None
+    """Every answer, if several were sampled."""
+    outcomes: Sequence[Mapping[str, Any]]
+    readings: Sequence[Mapping[str, Any]] | None
+    failure: tuple[str, str] | None
+    """Kind and message."""
+
+
+_KEPT = ("gold", "exact")
+"""Fields of a sample that are kept if they are 0 or false."""
+
+
+def sample_json(sample: PageSample) -> dict[str, Any]:
+    """Return a sample's JSON form without what is empty; an empty text is kept."""
+    values = {one.name: getattr(sample, one.name) for one in fields(sample)}
+    return {
+        name: to_json(value)
+        for name, value in values.items()
+        if value is not None and (name in _KEPT or value == "" or value)
+    }
+
+
+def to_json(value: Any) -> Any:
+    """Return a record, or a container of records, as plain values."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: to_json(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: to_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(one) for one in value]
+    return value
