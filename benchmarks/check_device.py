@@ -43,7 +43,7 @@ from tiny_models import FAMILIES, WORDS, make_larger, make_prompts, make_tiny, m
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.hf.backend import HfBackend, open_hf
-from tenbin.backends.hf.generation.decode_step import Stepper
+from tenbin.backends.hf.generation.decode import DecodeStepper
 from tenbin.backends.hf.model.tensor_digest import model_digest
 from tenbin.errors import BackendError
 from tenbin.records import (
@@ -159,19 +159,19 @@ def check_texts(
     prompts = make_prompts(10, 12)
     requests = [Generate(str(at), text, (), NEW_TOKENS) for at, text in enumerate(prompts)]
     backend = backend or HfBackend.from_model(model, tokenizer)
-    recorded: list[tuple[int, int]] = []
-    honest = Stepper._record
+    captured: list[tuple[int, int]] = []
+    honest = DecodeStepper._capture
 
-    def counting(self: Stepper, shape: tuple[int, int]) -> torch.Tensor | None:
+    def counting(self: DecodeStepper, shape: tuple[int, int]) -> torch.Tensor | None:
         new = honest(self, shape)
-        recorded.extend([shape] if new is not None else [])
+        captured.extend([shape] if new is not None else [])
         return new
 
-    Stepper._record = counting  # type: ignore[method-assign]
+    DecodeStepper._capture = counting  # type: ignore[method-assign]
     try:
         answers = dict(backend.run(requests))
     finally:
-        Stepper._record = honest  # type: ignore[method-assign]
+        DecodeStepper._capture = honest  # type: ignore[method-assign]
     wrong = 0
     for request in requests:
         ids = torch.tensor([tokenizer(request.prompt)["input_ids"]]).to(model.device)
@@ -193,7 +193,7 @@ def check_texts(
     mode = backend.describe()["engine"]["generation"]
     said = f"{mode}; {wrong} of {len(requests)} texts differ from generate's"
     if ids.is_cuda:
-        said += f"; {len(recorded)} shapes of steps recorded"
+        said += f"; {len(captured)} shapes of steps captured"
     report.line(name, wrong == 0, said)
 
 
@@ -223,7 +223,7 @@ def check_thoughts(report: Report, name: str, model: Any, tokenizer: Any) -> Non
     together = dict(HfBackend.from_model(model, tokenizer).run(requests))
     alone = dict(HfBackend.from_model(model, tokenizer, batch_size=1).run(requests))
     library = HfBackend.from_model(model, tokenizer)
-    library._writer()._own = None
+    library._text_generator()._scheduler = None
     written = dict(library.run(requests))
     same = sum(together[r.key] == alone[r.key] == written[r.key] for r in requests)
     texts = [answer for answer in together.values() if isinstance(answer, Text)]
@@ -249,7 +249,7 @@ def check_finite(report: Report, family: str, tokenizer: Any, device: str) -> No
     """One token makes the layers overflow: texts with it fail, by every engine, and no others do.
 
     With as few rows as jobs fill several times, so that later texts take the places of those that
-    failed; on CUDA with recorded steps, in which nothing may be looked at on the host.
+    failed; on CUDA with captured steps, in which nothing may be looked at on the host.
     """
     model = make_tiny(family, len(tokenizer), device)
     sick = tokenizer("🙂", add_special_tokens=False)["input_ids"][0]
@@ -262,7 +262,7 @@ def check_finite(report: Report, family: str, tokenizer: Any, device: str) -> No
     asked += [
         Generate(f"d{at}", text, (), NEW_TOKENS, drawn, seed=at) for at, text in enumerate(prompts)
     ]
-    # Made beforehand: a recorded step takes nothing from the host.
+    # Made beforehand: a captured step takes nothing from the host.
     column = torch.tensor([sick], device=device)
     fails = {at for at, text in enumerate(prompts) if sick in tokenizer(text)["input_ids"]}
 
@@ -457,7 +457,7 @@ def check_kernel(report: Report, device: torch.device) -> None:
 
 def check_compiled(report: Report, family: str, tokenizer: Any, device: str) -> None:
     model = make_tiny(family, len(tokenizer), device)
-    backend = HfBackend.from_model(model, tokenizer, compiling="always")
+    backend = HfBackend.from_model(model, tokenizer, compilation="always")
     check_scores(report, f"scores, {family}, compiled", model, tokenizer, True, backend)
     check_texts(report, f"texts, {family}, compiled", model, tokenizer, backend)
 
@@ -469,7 +469,7 @@ def check_full_memory(report: Report, tokenizer: Any, device: torch.device) -> N
     written = [Generate(f"t{at}", f"{at} " + WORDS * 12, (), 4) for at in range(160)]
     free = HfBackend.from_model(model, tokenizer)
     wanted = dict(free.run(asked))
-    core = free._core
+    core = free._engine
     assert core is not None
     before = core.budget
     torch.cuda.empty_cache()

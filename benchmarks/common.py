@@ -23,7 +23,7 @@ from typing import Any
 
 from tenbin.backends.base import Backend, BackendSettings
 from tenbin.backends.checkpoint.arguments import HfArguments
-from tenbin.backends.checkpoint.digests import Digests
+from tenbin.backends.checkpoint.file_hashes import FileHashes
 from tenbin.backends.checkpoint.gguf import converted_folder
 from tenbin.backends.checkpoint.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
@@ -54,7 +54,7 @@ def embedded_model() -> str:
     """The folder of the embedded model's float32 weights, which every program can load."""
     gguf = locate_model(HfArguments(EMBEDDED_MODEL)).gguf
     assert gguf is not None
-    return str(converted_folder(gguf, Digests().of([gguf])[0], None))
+    return str(converted_folder(gguf, FileHashes().of([gguf])[0], None))
 
 
 def open_model(dtype: str, engine: str | None = None, batch_size: Any = "auto") -> Backend:

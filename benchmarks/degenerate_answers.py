@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenbin.backends.text.thinking import cut_at_stops, split_thought
+from tenbin.backends.text.thinking import cut_at_stops, split_thinking
 from tenbin.metrics.extraction.phrases import LANGUAGES, load_literals
 from tenbin.metrics.judge import judge
 from tenbin.metrics.registry import metric_names
@@ -146,7 +146,7 @@ def _task(name: str, metrics: list[MetricUse], chains: list[Any], **more: Any) -
 
 def judge_answer(task: Task, answer: Answer) -> int:
     """Judge one answer as a run does; how many outcomes it has."""
-    split = split_thought(answer.text, Thinking(), "")
+    split = split_thinking(answer.text, Thinking(), "")
     text, _ = cut_at_stops(split.answer or answer.text, ["</s>", "###"])
     prompt = Prompt(
         Cell(task.name, "1", "default", 0, 0), "1", answer.language, None, "generate", "?", None,

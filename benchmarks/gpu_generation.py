@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from gpu_scoring import SHAPES, VOCABULARY, make_model
 
-from tenbin.backends.hf.generation.generate import Generator, Job
-from tenbin.backends.hf.model.compilation import When
+from tenbin.backends.hf.generation.generator import Generator, Job
+from tenbin.backends.hf.model.compilation import CompileMode
 from tenbin.backends.hf.model.memory import token_budget
 from tenbin.backends.text.encoding import EncodedPrompt
 
@@ -76,7 +76,7 @@ def own(writer: Generator, prompts: list[tuple[int, ...]]) -> float:
     jobs = [Job(EncodedPrompt(prompt, 0), (), NEW_TOKENS) for prompt in prompts]
     torch.cuda.synchronize()
     started = time.perf_counter()
-    for _ in writer.write(jobs):
+    for _ in writer.generate(jobs):
         pass
     torch.cuda.synchronize()
     return time.perf_counter() - started
@@ -94,7 +94,7 @@ def main() -> None:
     model.generation_config.eos_token_id = None
     prompts = make_prompts(options.prompts)
     device = torch.device("cuda")
-    compiling: When = "always" if options.compile else "never"
+    compiling: CompileMode = "always" if options.compile else "never"
     started = time.perf_counter()
     writer = Generator(model, make_tokenizer(), 4096, "auto", token_budget(device), compiling)
     result: dict[str, Any] = {

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.hf.model.prefix_tree import make_packs
-from tenbin.backends.hf.scoring.engine_selection import choose_core
+from tenbin.backends.hf.scoring.engine_selection import select_engine
 from tenbin.backends.text.encoding import Row
 
 SHAPES = {
@@ -176,14 +176,14 @@ def main() -> None:
     cost = flops_per_token(model)
     for budget in map(int, options.budgets.split(",")):
         started = time.perf_counter()
-        choice = choose_core(
+        selected = select_engine(
             forward, "auto", "auto", 32768, budget, "always" if options.compile else "never"
         )
         result["probe_seconds"] = time.perf_counter() - started
-        result["passed_over"] = list(choice.reasons)
+        result["passed_over"] = list(selected.reasons)
         for name, documents in (("own", plain_documents), ("shared", shared_documents)):
-            timed(choice.core, documents)
-            seconds = min(timed(choice.core, documents) for _ in range(3))
+            timed(selected.engine, documents)
+            seconds = min(timed(selected.engine, documents) for _ in range(3))
             needed = unique_tokens(documents)
             entry = {
                 "seconds": seconds,
@@ -193,11 +193,11 @@ def main() -> None:
             }
             if name == "own" and "padded_seconds" in result:
                 entry["speed_up"] = result["padded_seconds"] / seconds
-            entry["mode"] = choice.core.mode
+            entry["mode"] = selected.engine.mode
             result[f"{name}_{budget}"] = entry
             print(name, budget, entry, flush=True)
             if options.profile:
-                print_profile(choice.core, documents[:64])
+                print_profile(selected.engine, documents[:64])
     print(json.dumps(result, indent=2))
     if options.output:
         Path(options.output).parent.mkdir(parents=True, exist_ok=True)

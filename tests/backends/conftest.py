@@ -10,6 +10,7 @@ import torch
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.checkpoint import checkpoint
+from tenbin.backends.hf import checkpoint as hf_checkpoint
 from tenbin.backends.registry import open_backend
 from tests.backends.tiny import CONFIGS, make_model, make_tokenizer
 
@@ -18,14 +19,15 @@ torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
-def no_verdicts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_probe_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is recalled from, or left in, the user's own folder."""
     root = checkpoint.cache_root
 
     def elsewhere(cache_dir: str | None) -> Path:
         return root(cache_dir or str(request.getfixturevalue("tmp_path")))
 
-    monkeypatch.setattr(checkpoint, "cache_root", elsewhere)
+    for module in (checkpoint, hf_checkpoint):
+        monkeypatch.setattr(module, "cache_root", elsewhere)
 
 
 @pytest.fixture(scope="session")

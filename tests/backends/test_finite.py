@@ -13,10 +13,10 @@ import torch
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.finite import NotFiniteError, finite_only, summed
 from tenbin.backends.hf.backend import HfBackend, open_hf
-from tenbin.backends.hf.generation.sampler import NO_TOKEN, Choice
+from tenbin.backends.hf.generation.sampler import NO_TOKEN, Sampler
 from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.hf.scoring.probe import Probe, _largest, _noise
-from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.hf.scoring.tree import TreeEngine
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.text.score_collector import GroupScore, RowScore
 from tenbin.records import (
@@ -172,7 +172,7 @@ def test_texts_that_overflow_fail_and_others_do_not(
     def written(parts: tuple[Any, Any]) -> dict[str, Response]:
         backend = HfBackend.from_model(*parts, batch_size=2)
         if way == "library":
-            backend._writer()._own = None
+            backend._text_generator()._scheduler = None
         return dict(backend.run(asked))
 
     found, wanted = written(sick), written(healthy)
@@ -192,7 +192,7 @@ def test_answers_that_overflow_in_a_batch_are_written_again_alone(
     backend = HfBackend.from_model(model, tokenizer)
     asked = [Generate(text, text, (), 7) for text in ("a b", "The quick brown fox")]
     if way == "library":
-        backend._writer()._own = None
+        backend._text_generator()._scheduler = None
     wanted = dict(backend.run(asked))
     steps: list[int] = []
 
@@ -258,10 +258,10 @@ def test_no_token_is_chosen_where_there_is_none(sampling: Sampling | None) -> No
     logits[4, 1:] = -INF
     logits[5] = NAN
     seeds = torch.arange(7)
-    found = Choice(sampling).next(logits, seeds, seeds).tolist()
+    found = Sampler(sampling).sample(logits, seeds, seeds).tolist()
     assert [at for at, token in enumerate(found) if token == NO_TOKEN] == [1, 2, 3, 5]
     assert found[4] == 0
-    assert Choice(sampling).next(logits[[0, 6]], seeds[[0, 6]], seeds[[0, 6]]).tolist() == [
+    assert Sampler(sampling).sample(logits[[0, 6]], seeds[[0, 6]], seeds[[0, 6]]).tolist() == [
         found[0],
         found[6],
     ]
@@ -273,7 +273,7 @@ def test_an_engine_that_overflows_alone_is_passed_over(
 ) -> None:
     model = make_model("llama", len(healthy[1])).to(dtype)
 
-    class Overflowing(PackedTree):
+    class Overflowing(TreeEngine):
         """One number of many, behind finite ones, where `max` would not see it."""
 
         def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:

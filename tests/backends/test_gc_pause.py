@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from tenbin.backends.gc_pause import resting_collector
+from tenbin.backends.gc_pause import paused_gc
 
 
 def test_nothing_is_collected_inside() -> None:
     assert gc.isenabled()
     frozen = gc.get_freeze_count()
-    with resting_collector():
+    with paused_gc():
         assert not gc.isenabled()
     assert gc.isenabled()
     # torch is here already: what is collected later may be a model.
@@ -22,7 +22,7 @@ def test_nothing_is_collected_inside() -> None:
 
 
 def test_it_works_again_after_an_error() -> None:
-    with pytest.raises(KeyError), resting_collector():
+    with pytest.raises(KeyError), paused_gc():
         raise KeyError
     assert gc.isenabled()
 
@@ -30,7 +30,7 @@ def test_it_works_again_after_an_error() -> None:
 def test_one_that_was_at_rest_stays_so() -> None:
     gc.disable()
     try:
-        with resting_collector():
+        with paused_gc():
             pass
         assert not gc.isenabled()
     finally:
@@ -40,11 +40,11 @@ def test_one_that_was_at_rest_stays_so() -> None:
 def test_what_the_first_import_brings_is_left_alone() -> None:
     code = """
 import gc, sys
-from tenbin.backends.gc_pause import resting_collector
-with resting_collector():
+from tenbin.backends.gc_pause import paused_gc
+with paused_gc():
     pass
 print(gc.get_freeze_count())
-with resting_collector():
+with paused_gc():
     import types
     sys.modules["torch"] = types.ModuleType("torch")
 print(gc.get_freeze_count() > 0, gc.isenabled())

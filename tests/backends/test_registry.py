@@ -22,7 +22,7 @@ from tenbin.backends.registry import (
     check_arguments,
     find_backend,
     open_backend,
-    open_reader,
+    open_inspector,
 )
 from tenbin.errors import BackendError, ConfigError, PluginError
 
@@ -150,7 +150,7 @@ entry = Entry("my_package.backend:Large", check=check, on_gpus=True)
     with pytest.raises(ConfigError, match="large takes no arguments"):
         check_arguments(BackendSettings("large", {"a": 1}))
     with pytest.raises(BackendError, match="the large backend shows no tokenizer"):
-        open_reader(BackendSettings("large"))
+        open_inspector(BackendSettings("large"))
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,9 @@ STAGES = {
     "samples": "tenbin.pipeline.conclude:sample_row",
     "scores": "tenbin.pipeline.conclude:summarise_cells",
     "answering": "tenbin.journal.answers:Answers.write",
-    "probing": "tenbin.backends.hf.probe_reuse:Forward",
-    "forward": "tenbin.backends.text.score_collector:Desk.targets",
-    "decoding": "tenbin.backends.hf.generation.decode_step:Stepper.step",
+    "probing": "tenbin.backends.hf.probe_cache:Forward",
+    "forward": "tenbin.backends.text.score_collector:ScoreCollector.targets",
+    "decoding": "tenbin.backends.hf.generation.decode:DecodeStepper.step",
     "posting": "tenbin.backends.openai.transport:Transport.post",
     "handing out": "tenbin.backends.ray.worker_pool:Crew.give",
 }

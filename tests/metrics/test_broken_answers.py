@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.backends.text.thinking import cut_at_stops, split_thought
+from tenbin.backends.text.thinking import cut_at_stops, split_thinking
 from tenbin.metrics.choice import find_label, named_choice
 from tenbin.metrics.japanese import (
     _parse,
@@ -135,7 +135,7 @@ def test_long_runs_are_cut_into_the_words_that_mecab_gives(alphabet: str) -> Non
 
 def test_thoughts_are_told_apart_in_linear_time() -> None:
     with watchdog():
-        found = split_thought("<think>a</think> " * 60_000 + "B", Thinking(), "")
+        found = split_thinking("<think>a</think> " * 60_000 + "B", Thinking(), "")
         assert (found.answer, found.end) == ("B", "closed")
-        assert split_thought("<think>" * 100_000, Thinking(), "").end == "open"
+        assert split_thinking("<think>" * 100_000, Thinking(), "").end == "open"
         assert cut_at_stops("a" * 1_000_000, ["\n", "b"]) == ("a" * 1_000_000, False)

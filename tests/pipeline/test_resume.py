@@ -138,8 +138,8 @@ def test_a_model_gives_the_same_bits_for_any_rest(engine: str) -> None:
         model, tokenizer, engine=engine, batch_size=4 if engine == "plain" else "auto"
     )
     list(backend.run(REQUESTS[:1]))
-    assert backend._core is not None
-    backend._core.budget = 96  # several batches
+    assert backend._engine is not None
+    backend._engine.budget = 96  # several batches
     undisturbed = dict(backend.run(REQUESTS))
     generator = random.Random(7)
     for count in (1, 15, 30, len(REQUESTS) - 1):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.registry import check_arguments, open_backend, open_reader
+from tenbin.backends.registry import check_arguments, open_backend, open_inspector
 from tenbin.backends.vllm.checkpoint import open_checkpoint
 from tenbin.errors import ConfigError, TenbinError
 from tests.vllm.conftest import settings
@@ -111,7 +111,7 @@ def test_a_closed_backend_says_so(folder: Path) -> None:
 
 
 def test_its_tokenizer_can_be_diagnosed(folder: Path) -> None:
-    reader = open_reader(settings(folder, tensor_parallel_size="2"))
+    reader = open_inspector(settings(folder, tensor_parallel_size="2"))
     assert reader.tokenizer.max_length == 256
     assert reader.decode(reader.encode(["The answer"])[0]) == "The answer"
 

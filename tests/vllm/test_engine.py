@@ -99,7 +99,7 @@ def test_greedy_continuations_are_told(backend: Any, plain: Any, model: Any) -> 
     wrong = [*written[:-2], written[-2] + 1, written[-1]]
     rows = [Row((*context, *answer), len(answer)) for answer in (written, written[:1], wrong)]
     mine = dict(backend._scoring().score([rows]))[0]
-    other = dict(plain._scoring_core().score([rows]))[0]
+    other = dict(plain._scoring_engine().score([rows]))[0]
     assert [score.greedy for score in mine] == [True, True, False]
     assert [score.greedy for score in other] == [True, True, False]
 
@@ -109,7 +109,7 @@ def test_more_last_tokens_than_vllm_weighs_at_once(backend: Any, plain: Any) -> 
     answers = tuple(f" {letter}" for letter in letters) + tuple(letters)
     rows = [Row((1, 5, 6, 7, token), 1) for token in range(300)]
     cached = dict(backend._scoring().score([rows]))[0]
-    plainly = dict(plain._scoring_core().score([rows]))[0]
+    plainly = dict(plain._scoring_engine().score([rows]))[0]
     assert isinstance(cached, tuple)
     assert [s.logprob for s in cached] == pytest.approx([s.logprob for s in plainly], abs=NOISE)
     asked = [Score("all", "The answer is", answers)]

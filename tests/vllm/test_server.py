@@ -10,7 +10,7 @@ import pytest
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.checkpoint.arguments import HfArguments
-from tenbin.backends.checkpoint.digests import Digests
+from tenbin.backends.checkpoint.file_hashes import FileHashes
 from tenbin.backends.checkpoint.gguf import converted_folder
 from tenbin.backends.checkpoint.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
@@ -31,7 +31,7 @@ def smollm() -> Path:
     except BackendError as error:
         pytest.skip(str(error))
     assert gguf is not None
-    return converted_folder(gguf, Digests().of([gguf])[0], None)
+    return converted_folder(gguf, FileHashes().of([gguf])[0], None)
 
 
 @pytest.fixture(scope="module")

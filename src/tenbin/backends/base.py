@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from tenbin.errors import ConfigError
 from tenbin.records import Failure, Generate, Prompt, Request, Response, Rolling, Score
-from tenbin.records.tokenized import Reading, Vocabulary
+from tenbin.records.tokenized import TokenizedPrompt, Vocabulary
 
 Encoding = Literal["joint", "separate"]
 
@@ -118,7 +118,7 @@ class ChatFormat(Protocol):
         ...
 
 
-class TokenReader(Protocol):
+class TokenizerInspector(Protocol):
     """A model's tokenizer as `tenbin doctor` needs it: every token of every prompt, no weights."""
 
     @property
@@ -131,7 +131,7 @@ class TokenReader(Protocol):
         """What is known before any text is read."""
         ...
 
-    def read(self, prompts: Sequence[Prompt]) -> list[Reading]:
+    def tokenize(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
         """Each prompt in tokens, exactly as a run would send it to the model."""
         ...
 

@@ -1,8 +1,7 @@
-"""Log-probabilities that are not finite: how an answer is checked for them, and what is said.
+"""Checks answers for log-probabilities that are not finite, which become failures.
 
-NaN and infinities come from damaged weights and from overflow in short number formats. Compared
-with other numbers they still give an order, so an answer that holds one would be judged like any
-other; it becomes a Failure instead. Knows answers; knows no model.
+NaN and infinities come from damaged weights and from overflow in float16. Compared with other
+numbers they still give an order, so an answer that holds one would be scored like any other.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ REMEDY = (
 
 
 class NotFiniteError(BackendError):
-    """The model gives no finite log-probabilities for the texts that it is tried with."""
+    """The model gives no finite log-probabilities for the probe's sequences."""
 
 
 def broken_model(seen: str) -> NotFiniteError:
-    """The error of a model that is not worth asking.
+    """Return the error of a model that cannot be evaluated.
 
     Args:
         seen: What it gave.
@@ -40,7 +39,7 @@ def broken_model(seen: str) -> NotFiniteError:
 
 
 def not_finite(value: Any, source: str = "the model") -> Failure:
-    """The failure of one request.
+    """Return the failure of one request.
 
     Args:
         value: What came instead of a log-probability.
@@ -51,7 +50,7 @@ def not_finite(value: Any, source: str = "the model") -> Failure:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether something is a finite number; what is no number at all is not."""
+    """Whether something is a finite number; anything that is not a number is not."""
     try:
         return math.isfinite(value)
     except (TypeError, ValueError, OverflowError):
@@ -59,7 +58,7 @@ def is_finite(value: Any) -> bool:
 
 
 def summed(values: Iterable[float]) -> float:
-    """The sum of log-probabilities in double precision; NaN where infinities cancel."""
+    """Return the sum of log-probabilities in double precision; NaN if infinities cancel."""
     try:
         return math.fsum(values)
     except (ValueError, OverflowError):
@@ -67,7 +66,7 @@ def summed(values: Iterable[float]) -> float:
 
 
 def finite_only(response: Response) -> Response:
-    """The same answer, or a Failure where it holds a log-probability that is not finite."""
+    """Return the same answer, or a Failure if it holds a log-probability that is not finite."""
     for value in _logprobs(response):
         if not is_finite(value):
             return not_finite(value, "the backend")

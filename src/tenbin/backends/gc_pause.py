@@ -1,7 +1,7 @@
-"""Lets the garbage collector rest while libraries are imported and weights are loaded.
+"""Pauses the garbage collector while libraries are imported and weights are loaded.
 
-Importing torch and transformers makes about a million objects, all of which stay; looking through
-them again and again for garbage takes a quarter of the import's time. Knows no library.
+Importing torch and transformers makes about a million objects, all of which stay; searching them
+for garbage again and again takes a quarter of the import's time.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def resting_collector() -> Iterator[None]:
-    """Collect nothing inside.
+def paused_gc() -> Iterator[None]:
+    """Collect no garbage inside.
 
-    What the first import of torch brings is left alone for good. A later call leaves nothing
-    alone: among what is there then could be a model that is waiting to be collected.
+    Objects of the first import of torch are never collected afterwards. A later call freezes
+    nothing: a model that waits to be collected could be among the objects then.
     """
     if not gc.isenabled():
         yield
@@ -30,6 +30,6 @@ def resting_collector() -> Iterator[None]:
     finally:
         if is_first and "torch" in sys.modules:
             gc.freeze()
-            # Libraries that count at the end what was not collected would complain at length.
+            # At exit some libraries complain about every object that was not collected.
             atexit.register(gc.unfreeze)
         gc.enable()

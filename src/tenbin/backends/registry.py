@@ -18,8 +18,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from tenbin import plugins
-from tenbin.backends.base import Backend, BackendSettings, Tokenizer, TokenReader, check_backend
-from tenbin.backends.gc_pause import resting_collector
+from tenbin.backends.base import (
+    Backend,
+    BackendSettings,
+    Tokenizer,
+    TokenizerInspector,
+    check_backend,
+)
+from tenbin.backends.gc_pause import paused_gc
 from tenbin.errors import BackendError, ConfigError, TenbinError, guess_at
 
 Function: TypeAlias = str | Callable[[BackendSettings], object]
@@ -35,7 +41,7 @@ class Entry:
     check: Function | None = None
     """Checks the settings alone: no weights, no tokenizer, no network."""
     reader: Function | None = None
-    """Opens a TokenReader, the tokenizer without the model, or says why there is none to show."""
+    """Opens a TokenizerInspector, without the weights, or says why there is none to show."""
     extra: str = ""
     """tenbin's extra that installs what the backend needs."""
     on_gpus: bool = False
@@ -50,7 +56,7 @@ _ENTRIES = {
     "hf": Entry(
         "tenbin.backends.hf.backend:open_hf",
         check="tenbin.backends.checkpoint.location:check_place",
-        reader="tenbin.backends.text.inspection:open_reader",
+        reader="tenbin.backends.checkpoint.checkpoint:open_inspector",
         extra="hf",
         on_gpus=True,
         aliases=("hf-causal", "hf-auto"),  # lm-eval's older names
@@ -58,12 +64,12 @@ _ENTRIES = {
     "scripted": Entry(
         "tenbin.backends.scripted:open_scripted",
         check="tenbin.backends.scripted:open_scripted",
-        reader="tenbin.backends.scripted_inspection:open_reader",
+        reader="tenbin.backends.scripted_inspection:open_inspector",
     ),
     "openai": Entry(
         "tenbin.backends.openai.backend:open_completions",
         check="tenbin.backends.openai.checking:check_completions",
-        reader="tenbin.backends.openai.reader:open_reader",
+        reader="tenbin.backends.openai.reader:open_inspector",
         extra="hf",
     ),
     "openai-chat": Entry(
@@ -75,7 +81,7 @@ _ENTRIES = {
     "vllm": Entry(
         "tenbin.backends.vllm.backend:open_vllm",
         check="tenbin.backends.vllm.check:check_model",
-        reader="tenbin.backends.vllm.checkpoint:open_reader",
+        reader="tenbin.backends.vllm.checkpoint:open_inspector",
         extra="vllm",
         on_gpus=True,
     ),
@@ -155,7 +161,7 @@ def check_arguments(settings: BackendSettings) -> None:
         _call_of(entry, entry.check, settings)
 
 
-def open_reader(settings: BackendSettings) -> TokenReader:
+def open_inspector(settings: BackendSettings) -> TokenizerInspector:
     """Open a model's tokenizer for diagnosis; weights are never loaded.
 
     Raises:
@@ -170,7 +176,7 @@ def open_reader(settings: BackendSettings) -> TokenReader:
             "name the tokenizer of the model behind it: --model hf --model_args"
             " pretrained=FOLDER_OR_HUB_ID",
         )
-    return cast(TokenReader, _call_of(entry, entry.reader, settings))
+    return cast(TokenizerInspector, _call_of(entry, entry.reader, settings))
 
 
 def open_tokenizer(settings: BackendSettings) -> Tokenizer:
@@ -201,7 +207,7 @@ def _call_of(entry: Entry, function: Function, settings: BackendSettings) -> obj
 def _call(function: Function, settings: BackendSettings, what: str, extra: str) -> object:
     """Call a function of the settings; a missing library is reported with the extra that has it."""
     try:
-        with resting_collector():
+        with paused_gc():
             return (_imported(function) if isinstance(function, str) else function)(settings)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

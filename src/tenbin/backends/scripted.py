@@ -24,7 +24,7 @@ from tenbin.backends.base import (
     Encoding,
 )
 from tenbin.backends.finite import not_finite as failed_not_finite
-from tenbin.backends.text.thinking import cut_at_stops, split_thought
+from tenbin.backends.text.thinking import cut_at_stops, split_thinking
 from tenbin.errors import BackendError, ConfigError
 from tenbin.records import (
     Failure,
@@ -242,16 +242,16 @@ def _ended(answer: str, request: Generate) -> tuple[str, Finish]:
 
 def _thoughtful(written: str, request: Generate, thinking: Thinking) -> Text:
     """A script that thinks; where the budget cuts its thought, it answers as it would have."""
-    found = split_thought(written, thinking, request.prompt)
+    found = split_thinking(written, thinking, request.prompt)
     before = written[: len(written) - len(found.answer)]
     if found.end == "closed":
         before = before.rstrip()
     if len(before) > thinking.budget:
         before = before[: thinking.budget]
-        thought = split_thought(before, thinking, request.prompt).thought
-        found = replace(found, thought=thought, end="budget")
+        thought = split_thinking(before, thinking, request.prompt).thinking
+        found = replace(found, thinking=thought, end="budget")
     answer, finish = _ended(found.answer, request)
-    return Text(answer, finish, len(answer), 0, found.thought, len(before), found.end)
+    return Text(answer, finish, len(answer), 0, found.thinking, len(before), found.end)
 
 
 _OPTIONS = {

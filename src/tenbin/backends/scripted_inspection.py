@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.scripted import CharacterTokenizer, open_scripted
 from tenbin.records import Prompt
-from tenbin.records.tokenized import Reading, Vocabulary
+from tenbin.records.tokenized import TokenizedPrompt, Vocabulary
 
 _BOS = 0
 """No text holds it: characters are their code points."""
 
 
-class CharacterReader:
-    """Implements tenbin's TokenReader on characters."""
+class CharacterInspector:
+    """Implements tenbin's TokenizerInspector on characters."""
 
     def __init__(self, settings: BackendSettings) -> None:
         """Open it with the arguments that the scripted backend takes.
@@ -39,7 +39,7 @@ class CharacterReader:
             names=(settings.model,),
         )
 
-    def read(self, prompts: Sequence[Prompt]) -> list[Reading]:
+    def tokenize(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
         """Each prompt in characters."""
         return [self._read(prompt) for prompt in prompts]
 
@@ -51,13 +51,13 @@ class CharacterReader:
         """The text of code points."""
         return "".join(chr(number) for number in ids if number != _BOS)
 
-    def _read(self, prompt: Prompt) -> Reading:
+    def _read(self, prompt: Prompt) -> TokenizedPrompt:
         found = self.tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         context = self.vocabulary.prefix + tuple(map(ord, prompt.text))
         if prompt.kind == "roll":
-            return Reading(prompt.document, context, context, windows=(context,))
+            return TokenizedPrompt(prompt.document, context, context, windows=(context,))
         answers = tuple(tuple(map(ord, text)) for text in prompt.continuations or ())
-        return Reading(
+        return TokenizedPrompt(
             prompt.document,
             context,
             context,
@@ -69,6 +69,6 @@ class CharacterReader:
         )
 
 
-def open_reader(settings: BackendSettings) -> CharacterReader:
+def open_inspector(settings: BackendSettings) -> CharacterInspector:
     """The scripted backend's tokenizer."""
-    return CharacterReader(settings)
+    return CharacterInspector(settings)

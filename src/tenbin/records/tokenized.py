@@ -37,7 +37,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TokenizedPrompt:
     """One prompt in tokens, as the engine would ask it and as its text alone would be read."""
 
     document: str

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tenbin.analysis.doctor.bos import Beginning, judge_beginning, measure_beginning
-from tenbin.records.tokenized import Reading, Vocabulary
+from tenbin.records.tokenized import TokenizedPrompt, Vocabulary
 from tests.analysis.doctor.written import prompt, reader
 
 
 def measured(*texts: str, **options: Any) -> Beginning:
     opened = reader(**options)
     prompts = [prompt(text, "a", document=f"d{at}") for at, text in enumerate(texts)]
-    return measure_beginning(opened.read(prompts), opened.vocabulary)
+    return measure_beginning(opened.tokenize(prompts), opened.vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_two_at_the_beginning_are_a_problem() -> None:
 
 def test_one_that_is_expected_and_absent_is_a_problem() -> None:
     vocabulary = Vocabulary("", 3, 8, "joint", 1, (1,), (1,), None)
-    found = measure_beginning([Reading("d0", (5, 6), (5, 6))], vocabulary)
+    found = measure_beginning([TokenizedPrompt("d0", (5, 6), (5, 6))], vocabulary)
     (finding,) = judge_beginning(found)
     assert (finding.code, finding.severity) == ("missing_bos", "problem")
 
 
 def test_a_tokenizer_without_bos() -> None:
     vocabulary = Vocabulary("", 3, 8, "joint", None, (), (), None)
-    found = measure_beginning([Reading("d0", (5, 6), (5, 6))], vocabulary)
+    found = measure_beginning([TokenizedPrompt("d0", (5, 6), (5, 6))], vocabulary)
     assert not found.has_bos and found.leading == {0: 1}
     assert judge_beginning(found) == []

@@ -11,7 +11,7 @@ from tests.analysis.doctor.written import prompt, reader
 
 def measured(encoding: Any, *prompts: Prompt, merges: tuple[str, ...] = ("bc",)) -> Boundary:
     opened = reader(encoding, merges=merges)
-    return measure_boundary(prompts, opened.read(prompts), encoding, opened.decode)
+    return measure_boundary(prompts, opened.tokenize(prompts), encoding, opened.decode)
 
 
 def test_clean_borders_have_nothing_to_say() -> None:

@@ -11,7 +11,7 @@ from tests.analysis.doctor.written import prompt, reader
 
 def measured(*prompts: Prompt, encoding: Any = "joint", **options: Any) -> Labels:
     opened = reader(encoding, **options)
-    found = measure_labels(prompts, opened.read(prompts))
+    found = measure_labels(prompts, opened.tokenize(prompts))
     assert found is not None
     return found
 
@@ -68,4 +68,4 @@ def test_the_same_first_token() -> None:
 def test_generation_has_no_labels() -> None:
     opened = reader()
     prompts = [prompt("abc")]
-    assert measure_labels(prompts, opened.read(prompts)) is None
+    assert measure_labels(prompts, opened.tokenize(prompts)) is None

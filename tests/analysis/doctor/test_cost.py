@@ -29,7 +29,7 @@ def test_it_is_what_the_engine_packs(rows: list[list[int]]) -> None:
 
 def test_a_cell_worked_out_by_hand() -> None:
     opened = reader()
-    readings = opened.read([prompt("abc", "de", "df"), prompt("abx", "d", document="d1")])
+    readings = opened.tokenize([prompt("abc", "de", "df"), prompt("abx", "d", document="d1")])
     rows = pack_rows(readings)
     found = measure_cost(readings, rows, 20)
     # abcd twice and abx: the last token of each row is predicted only. a·b·c·d and x are distinct.
@@ -39,7 +39,7 @@ def test_a_cell_worked_out_by_hand() -> None:
 
 def test_generation_and_what_fails() -> None:
     opened = reader(max_length=8, merges=["bc"])
-    readings = opened.read([prompt("abd", max_gen_toks=4), prompt("ab", "c", document="lost")])
+    readings = opened.tokenize([prompt("abd", max_gen_toks=4), prompt("ab", "c", document="lost")])
     assert readings[1].failure == "empty_continuation"
     found = measure_cost(readings, pack_rows(readings), 2)
     assert (found.rows, found.tokens, found.distinct, found.written) == (1, 3, 3, 4)

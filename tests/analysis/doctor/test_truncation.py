@@ -11,7 +11,7 @@ WINDOW = 10
 
 def measured(*prompts: Prompt, add_bos: bool = False) -> Overflow:
     opened = reader(max_length=WINDOW, add_bos=add_bos)
-    return measure_overflow(prompts, opened.read(prompts), WINDOW)
+    return measure_overflow(prompts, opened.tokenize(prompts), WINDOW)
 
 
 def test_what_fits_exactly() -> None:
@@ -41,7 +41,7 @@ def test_generation_needs_room_for_its_answer() -> None:
     found = measured(prompt("abcdefg", max_gen_toks=4), prompt("abcdef", max_gen_toks=4))
     assert (found.longest, found.cut) == (11, 1)
     opened = reader(max_length=WINDOW)
-    assert [needed(reading) for reading in opened.read([prompt("abc", max_gen_toks=4)])] == [7]
+    assert [needed(reading) for reading in opened.tokenize([prompt("abc", max_gen_toks=4)])] == [7]
 
 
 def test_what_can_not_be_asked_at_all() -> None:

@@ -19,7 +19,7 @@ def measured(*texts: str, **options: Any) -> Spelling:
     return measure_spelling(
         "en",
         prompts,
-        opened.read(prompts),
+        opened.tokenize(prompts),
         opened.vocabulary.unknown,
         opened.decode,
         opened.encode,

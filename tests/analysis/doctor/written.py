@@ -9,7 +9,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, processors
 from transformers import PreTrainedTokenizerFast
 
 from tenbin.backends.base import Encoding
-from tenbin.backends.text.inspection import HfReader
+from tenbin.backends.text.inspection import HfInspector
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.records import Cell, Kind, Prompt
 
@@ -60,10 +60,10 @@ def reader(
     add_bos_token: bool | None = None,
     names: Sequence[str] = ("model",),
     **options: Any,
-) -> HfReader:
+) -> HfInspector:
     """A letter tokenizer, laid open."""
     inner = letter_tokenizer(**options)
-    return HfReader(HfTokenizer(inner, max_length, add_bos_token), encoding, names)
+    return HfInspector(HfTokenizer(inner, max_length, add_bos_token), encoding, names)
 
 
 def prompt(

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.checkpoint import checkpoint as checkpoint_module
+from tenbin.backends.hf import checkpoint as checkpoint_module
 from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.registry import open_backend
 from tenbin.backends.text.tokenizer import HfTokenizer

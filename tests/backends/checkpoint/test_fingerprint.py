@@ -16,8 +16,8 @@ from safetensors.torch import load_file, save_file
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.checkpoint import checkpoint
-from tenbin.backends.checkpoint import digests as digests_module
-from tenbin.backends.checkpoint.digests import Digests, published_hash
+from tenbin.backends.checkpoint import file_hashes as hashes_module
+from tenbin.backends.checkpoint.file_hashes import FileHashes, published_hash
 from tenbin.backends.checkpoint.fingerprint import folder_digest, weight_files
 from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.hf.model.tensor_digest import model_digest, tensor_digest
@@ -218,13 +218,13 @@ class Reads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.files: list[str] = []
-        honest = digests_module._hashed
+        honest = hashes_module._hashed
 
         def counted(file: Path, progress: Any) -> str:
             self.files.append(file.name)
             return honest(file, progress)
 
-        monkeypatch.setattr(digests_module, "_hashed", counted)
+        monkeypatch.setattr(hashes_module, "_hashed", counted)
 
     def taken(self) -> list[str]:
         found, self.files = self.files, []
@@ -246,7 +246,7 @@ def weights(tmp_path: Path) -> Path:
 
 def digest(file: Path) -> str:
     """As a later run finds it."""
-    (found,) = Digests(file.parent / "memory").of([file])
+    (found,) = FileHashes(file.parent / "memory").of([file])
     return found
 
 
@@ -311,7 +311,7 @@ def test_a_damaged_memory_is_ignored_and_rewritten(
 def test_a_memory_that_cannot_be_written_is_no_fault(weights: Path) -> None:
     first = digest(weights)
     (weights.parent / "file").write_text("")
-    assert Digests(weights.parent / "file" / "below").of([weights]) == [first]
+    assert FileHashes(weights.parent / "file" / "below").of([weights]) == [first]
 
 
 def test_many_writers_of_one_memory(weights: Path) -> None:
@@ -338,7 +338,7 @@ def test_files_of_the_hub_are_known_by_their_published_hash(weights: Path, reads
         link.unlink(missing_ok=True)
         link.symlink_to(blobs / name)
         assert published_hash(link) == expected
-        assert Digests().of([link]) == [published]
+        assert FileHashes().of([link]) == [published]
     assert len(reads.taken()) == 2
     # The same file, copied out of the cache, is the same to a fingerprint.
     assert folder_digest(snapshot) == folder_digest_of(content, weights.parent / "plain")
@@ -355,8 +355,8 @@ def test_files_that_cannot_be_read_or_change_meanwhile(
     weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BackendError, match="cannot be read"):
-        Digests().of([weights.with_name("gone")])
-    honest = digests_module._hashed
+        FileHashes().of([weights.with_name("gone")])
+    honest = hashes_module._hashed
 
     def growing(file: Path, progress: Any) -> str:
         found = honest(file, progress)
@@ -364,17 +364,17 @@ def test_files_that_cannot_be_read_or_change_meanwhile(
             stream.write(b"more")
         return found
 
-    monkeypatch.setattr(digests_module, "_hashed", growing)
+    monkeypatch.setattr(hashes_module, "_hashed", growing)
     with pytest.raises(BackendError, match="changed while it was read"):
-        Digests().of([weights])
+        FileHashes().of([weights])
 
 
 def test_the_user_is_told_what_takes_long(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    Digests(None, told.append).of([weights])
+    FileHashes(None, told.append).of([weights])
     assert told == []
-    monkeypatch.setattr(digests_module, "_FIRST_WORD", -1.0)
-    Digests(None, told.append).of([weights])
+    monkeypatch.setattr(hashes_module, "_FIRST_WORD", -1.0)
+    FileHashes(None, told.append).of([weights])
     assert told and told[0].startswith("hashing the model's weights, once: ")
 
 

@@ -14,10 +14,10 @@ import torch, transformers, tokenizers
 from transformers import GenerationConfig, PreTrainedTokenizerFast, StoppingCriteria
 before = set(sys.modules)
 import tenbin.backends.hf, tenbin.records
-for module in pkgutil.iter_modules(tenbin.backends.hf.__path__):
-    if module.name == "tree_kernel" and importlib.util.find_spec("triton") is None:
+for module in pkgutil.walk_packages(tenbin.backends.hf.__path__, "tenbin.backends.hf."):
+    if module.name.endswith("_triton") and importlib.util.find_spec("triton") is None:
         continue
-    importlib.import_module("tenbin.backends.hf." + module.name)
+    importlib.import_module(module.name)
 new = {name.partition(".")[0] for name in set(sys.modules) - before}
 unwanted = {"datasets", "pyarrow", "rich", "yaml", "pydantic", "jinja2", "httpx", "scipy"} & new
 stages = {name for name in sys.modules if name.startswith("tenbin.")}

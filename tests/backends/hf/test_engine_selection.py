@@ -1,4 +1,4 @@
-"""The choice of a rung: what is refused and why, what is asked for, and what it costs."""
+"""Engine selection: what is refused and why, what is asked for, and what it costs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ import torch
 from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.model import memory
 from tenbin.backends.hf.model.forward import Forward, Head
-from tenbin.backends.hf.scoring.cache import CachedContexts
-from tenbin.backends.hf.scoring.engine_selection import choose_core
-from tenbin.backends.hf.scoring.masked_rows import MaskedRows
+from tenbin.backends.hf.scoring.base import run_batches
+from tenbin.backends.hf.scoring.cache import CacheEngine
+from tenbin.backends.hf.scoring.engine_selection import select_engine
+from tenbin.backends.hf.scoring.masked_rows import MaskedRowsEngine
 from tenbin.backends.hf.scoring.probe import Probe
-from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.hf.scoring.tree import TreeEngine
 from tenbin.backends.text.encoding import Row
-from tenbin.backends.text.score_collector import Desk, GroupScore, RowScore, Target, run_works
+from tenbin.backends.text.score_collector import GroupScore, RowScore, ScoreCollector, Target
 from tenbin.errors import BackendError
 from tenbin.records import Rolled, Rolling, Score, Scores
 from tests.backends.hf.test_families import CACHE, MASK, TREE, alone, make
 from tests.backends.tiny import make_model
 
-CORES: dict[str, Any] = {"tree": PackedTree, "rows": MaskedRows, "cache": CachedContexts}
+ENGINES: dict[str, Any] = {"tree": TreeEngine, "rows": MaskedRowsEngine, "cache": CacheEngine}
 MODES = {"tree": TREE, "rows": MASK, "cache": CACHE, "plain": "plain rows"}
 
 
@@ -33,12 +34,12 @@ def forward() -> Forward:
     return Forward(make("llama"))
 
 
-def choose(model: Any, engine: str = "auto") -> Any:
-    return choose_core(Forward(model), engine, "auto", 256, 128)
+def select(model: Any, engine: str = "auto") -> Any:
+    return select_engine(Forward(model), engine, "auto", 256, 128)
 
 
 @pytest.mark.parametrize("engine", MODES)
-def test_a_rung_can_be_asked_for(llama: tuple[Any, Any], engine: str) -> None:
+def test_an_engine_can_be_asked_for(llama: tuple[Any, Any], engine: str) -> None:
     backend = HfBackend.from_model(*llama, max_length=64, engine=engine)
     plain = HfBackend.from_model(*llama, max_length=64, engine="plain")
     requests = [Score("k", "The answer is", (" a", " a b", " blue")), Score("e", "", ("a",))]
@@ -57,7 +58,7 @@ def test_a_rung_can_be_asked_for(llama: tuple[Any, Any], engine: str) -> None:
 )
 def test_a_rung_that_does_not_fit_is_an_error(family: str, engine: str) -> None:
     with pytest.raises(BackendError, match=f"engine={engine} does not fit"):
-        choose(make(family), engine)
+        select(make(family), engine)
 
 
 def test_the_user_is_told_what_was_passed_over(tokenizer: Any) -> None:
@@ -71,23 +72,23 @@ def test_the_user_is_told_what_was_passed_over(tokenizer: Any) -> None:
     assert [line.split("; ")[1].split(":")[0] for line in told] == [TREE, MASK]
 
 
-@pytest.mark.parametrize("rung", CORES)
-def test_a_core_with_a_wrong_mask_or_cache_is_refused(forward: Forward, rung: str) -> None:
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_with_a_wrong_mask_or_cache_is_refused(forward: Forward, name: str) -> None:
     def wrong() -> Any:
-        core = CORES[rung](forward, 128)
-        core.broken = True
-        return core
+        engine = ENGINES[name](forward, 128)
+        engine.broken = True
+        return engine
 
     refusal = Probe(forward).refusal(wrong)
     assert refusal is not None and "differ by" in refusal
 
 
-@pytest.mark.parametrize("rung", CORES)
-def test_a_branch_that_reaches_its_siblings_is_refused(forward: Forward, rung: str) -> None:
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_branch_that_reaches_its_siblings_is_refused(forward: Forward, name: str) -> None:
     """Right numbers for the first sequences, others as soon as a sibling changes."""
     seen: list[tuple[int, ...]] = []
 
-    class Leaky(CORES[rung]):  # type: ignore[misc]
+    class Leaky(ENGINES[name]):  # type: ignore[misc]
         def score(self, groups: Sequence[Sequence[Row]]) -> Iterator[tuple[int, GroupScore]]:
             for number, scores in super().score(groups):
                 last = groups[number][-1].ids
@@ -106,10 +107,14 @@ def test_a_model_that_looks_ahead_falls_to_plain_rows() -> None:
         return output + 0.1 * output.mean(1, keepdim=True)
 
     model.model.embed_tokens.register_forward_hook(leak)
-    choice = choose(model)
-    assert choice.core.mode == "plain rows"
-    assert [reason.split(":")[0] for reason in choice.reasons] == [TREE, MASK, CACHE]
-    assert all("differ by" in reason for reason in choice.reasons)
+    selected = select(model)
+    assert selected.engine.mode == "plain rows"
+    assert [reason.split(":")[0] for reason in selected.selection.passed_over] == [
+        TREE,
+        MASK,
+        CACHE,
+    ]
+    assert all("differ by" in reason for reason in selected.selection.passed_over)
 
 
 @pytest.mark.parametrize("leaks", [False, True])
@@ -140,9 +145,9 @@ def test_a_model_that_reads_no_context_proves_nothing() -> None:
     with torch.no_grad():
         for layer in model.model.layers:
             layer.self_attn.o_proj.weight.zero_()
-    choice = choose(model)
-    assert choice.core.mode == "plain rows"
-    assert all("proves nothing" in reason for reason in choice.reasons)
+    selected = select(model)
+    assert selected.engine.mode == "plain rows"
+    assert all("proves nothing" in reason for reason in selected.selection.passed_over)
 
 
 @pytest.mark.parametrize("engine", MODES)
@@ -166,8 +171,8 @@ def test_rolling_equals_its_windows(tokenizer: Any, engine: str, family: str) ->
 
 
 @pytest.mark.parametrize("slices", [True, False])
-@pytest.mark.parametrize("rung", ["tree", "cache"])
-def test_the_head_is_asked_in_slices(rung: str, slices: bool) -> None:
+@pytest.mark.parametrize("name", ["tree", "cache"])
+def test_the_head_is_asked_in_slices(name: str, slices: bool) -> None:
     """A long text scored everywhere: few logits at a time, and the layers run once."""
     model = make("llama")
     forward = Forward(model)
@@ -179,7 +184,7 @@ def test_the_head_is_asked_in_slices(rung: str, slices: bool) -> None:
     model.lm_head.register_forward_hook(lambda *call: widths.append(call[2].shape[1]))
     model.model.layers[0].register_forward_hook(lambda *call: runs.append(1))
     ids = tuple(3 + at * 7 % 90 for at in range(60))
-    ((_, scores),) = CORES[rung](forward, 128).score([[Row(ids, 59)]])
+    ((_, scores),) = ENGINES[name](forward, 128).score([[Row(ids, 59)]])
     assert max(widths) == 8 and sum(widths) == 59
     assert len(runs) == (1 if slices else len(widths))
     assert scores is not None
@@ -197,9 +202,9 @@ class Fake:
         for at in range(0, len(inputs), self.most):
             yield SimpleNamespace(sequences=list(inputs[at : at + self.most]))
 
-    def launch(self, work: Any, targets: Sequence[Target]) -> Any:
-        name = work.sequences[0][0]
-        if len(work.sequences) > 2:
+    def launch(self, batch: Any, targets: Sequence[Target]) -> Any:
+        name = batch.sequences[0][0]
+        if len(batch.sequences) > 2:
             self.log.append(f"full {name}")
             return None
         self.log.append(f"start {name}")
@@ -210,19 +215,21 @@ class Fake:
 
         return SimpleNamespace(scores=scores)
 
-    def shrink(self, work: Any) -> None:
-        self.most = len(work.sequences) // 2
+    def shrink(self, batch: Any) -> None:
+        self.most = len(batch.sequences) // 2
 
 
-@pytest.mark.parametrize("ahead", [True, False])
-def test_the_next_work_starts_before_the_last_is_waited_for(ahead: bool) -> None:
-    desk = Desk([[Row((number, 1), 1)] for number in range(6)])
+@pytest.mark.parametrize("lookahead", [True, False])
+def test_the_next_batch_starts_before_the_last_is_waited_for(lookahead: bool) -> None:
+    collector = ScoreCollector([[Row((number, 1), 1)] for number in range(6)])
     fake = Fake(4)
-    found = list(run_works(desk, desk.inputs, fake.plan, fake.launch, fake.shrink, ahead))
+    found = list(
+        run_batches(collector, collector.inputs, fake.plan, fake.launch, fake.shrink, lookahead)
+    )
     assert sorted(number for number, _ in found) == list(range(6))
     in_turn = ["full 0", "start 0", "wait 0", "start 2", "wait 2", "start 4", "wait 4"]
     overlapped = ["full 0", "start 0", "start 2", "wait 0", "start 4", "wait 2", "wait 4"]
-    assert fake.log == (overlapped if ahead else in_turn)
+    assert fake.log == (overlapped if lookahead else in_turn)
 
 
 def test_budgets_fit_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:

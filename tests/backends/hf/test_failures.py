@@ -15,7 +15,7 @@ import transformers
 import tenbin
 from tenbin.backends.base import BackendSettings, Encoding
 from tenbin.backends.hf.backend import HfBackend, open_hf
-from tenbin.backends.hf.generation.model_runner import Reader
+from tenbin.backends.hf.generation.model_runner import ModelRunner
 from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.cli import main
@@ -275,7 +275,7 @@ def test_memory_that_ends_while_weights_are_loaded(
 
 
 @pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("place", ["_look_at_head", "probe", "proof"])
+@pytest.mark.parametrize("place", ["_inspect_head", "probe", "proof"])
 def test_memory_that_ends_before_the_first_document(
     llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, place: str, error: Exception
 ) -> None:
@@ -287,7 +287,7 @@ def test_memory_that_ends_before_the_first_document(
         monkeypatch.setattr("tenbin.backends.hf.generation.probe._side_by_side", full)
         asked = [Generate("k", "a", (), 3)]
     else:
-        monkeypatch.setattr(Forward, "_probe" if place == "_look_at_head" else "_slice", full)
+        monkeypatch.setattr(Forward, "_probe" if place == "_inspect_head" else "_slice", full)
     backend = HfBackend.from_model(*llama)
     if place == "probe":
         # Each row alone was too much: that is said of the document, and no number is made up.
@@ -335,11 +335,11 @@ def test_memory_that_does_not_suffice_for_one_text(
 ) -> None:
     asked = [Generate(str(at), "a b c " * (1 + 9 * (at == 3)), (), 4) for at in range(6)]
     backend = HfBackend.from_model(*llama)
-    writer = backend._writer()
+    writer = backend._text_generator()
     if way == "library":
-        writer._own = None
+        writer._scheduler = None
     wanted = dict(backend.run(asked))
-    generate, fill = llama[0].generate, Reader.fill
+    generate, fill = llama[0].generate, ModelRunner.prefill
 
     def cramped(*arguments: Any, **options: Any) -> Any:
         if options["input_ids"].shape[1] > 20:
@@ -352,7 +352,7 @@ def test_memory_that_does_not_suffice_for_one_text(
         return fill(self, cache, rows, *others)
 
     monkeypatch.setattr(llama[0], "generate", cramped)
-    monkeypatch.setattr(Reader, "fill", cramped_fill)
+    monkeypatch.setattr(ModelRunner, "prefill", cramped_fill)
     found = dict(backend.run(asked))
     assert isinstance(found["3"], Failure) and found["3"].kind == "out_of_memory"
     assert {key: answer for key, answer in found.items() if key != "3"} == {

@@ -11,10 +11,10 @@ import transformers
 from packaging.version import Version
 
 from tenbin.backends.hf.model.forward import Forward
-from tenbin.backends.hf.scoring.cache import CachedContexts
-from tenbin.backends.hf.scoring.engine_selection import choose_core
-from tenbin.backends.hf.scoring.masked_rows import MaskedRows
-from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.hf.scoring.cache import CacheEngine
+from tenbin.backends.hf.scoring.engine_selection import select_engine
+from tenbin.backends.hf.scoring.masked_rows import MaskedRowsEngine
+from tenbin.backends.hf.scoring.tree import TreeEngine
 from tenbin.backends.text.encoding import Row
 
 VOCABULARY = 97
@@ -65,7 +65,7 @@ LONGROPE = {
     "long_factor": [1.0, 2.0, 4.0, 8.0],
     "original_max_position_embeddings": THRESHOLD,
 }
-TREE, MASK, CACHE = PackedTree.mode, MaskedRows.mode, CachedContexts.mode
+TREE, MASK, CACHE = TreeEngine.mode, MaskedRowsEngine.mode, CacheEngine.mode
 FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama": ("llama", TREE, GROUPED),
     "qwen2": ("qwen2", TREE, GROUPED),
@@ -160,7 +160,7 @@ def documents() -> list[list[Row]]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_on_its_rung(family: str) -> None:
     model = make(family)
-    choice = choose_core(Forward(model), "auto", "auto", 256, 128)
+    choice = select_engine(Forward(model), "auto", "auto", 256, 128)
     rung = FAMILIES[family][1]
     if family == "gemma2" and Version(transformers.__version__) < Version("5.21"):
         # Its attention changes with the form of the mask there; the probe sees it and steps aside.
@@ -186,7 +186,7 @@ def test_a_cache_serves_what_a_tree_serves(family: str, align: int) -> None:
     """Windows, recurrent states and long frequencies, however contexts are cut."""
     model = make(family)
     stepwise = family == "jamba"
-    core = CachedContexts(Forward(model), 200, align, stepwise)
+    core = CacheEngine(Forward(model), 200, align, stepwise)
     groups = documents()
     for number, scores in core.score(groups):
         assert scores is not None

@@ -10,9 +10,9 @@ import torch
 from transformers import GenerationConfig
 
 from tenbin.backends.hf.backend import HfBackend
-from tenbin.backends.hf.generation.model_runner import Reader
-from tenbin.backends.hf.generation.transformers_generate import LibraryGenerate
-from tenbin.backends.text.stop_criteria import Decoder, Writing
+from tenbin.backends.hf.generation.model_runner import ModelRunner
+from tenbin.backends.hf.generation.transformers_generate import TransformersGenerate
+from tenbin.backends.text.stop_criteria import Detokenizer, TextCompletion
 from tenbin.records import Failure, Generate, Text
 from tests.backends.reference import greedy_ids
 
@@ -73,8 +73,8 @@ def test_stop_strings_cut_a_real_run(llama: tuple[Any, Any]) -> None:
 
 
 def written(tokenizer: Any, text: str, stop: tuple[str, ...], limit: int = 99) -> Text:
-    decoder = Decoder(tokenizer, stop)
-    writing = Writing(decoder, {2}, limit)
+    decoder = Detokenizer(tokenizer, stop)
+    writing = TextCompletion(decoder, {2}, limit)
     for token in [*tokenizer(text, add_special_tokens=False)["input_ids"], 2]:
         if writing.add(token):
             break
@@ -170,8 +170,8 @@ def test_memory_that_ends_loses_no_text(
     requests = [Generate(prompt, prompt, (), 6) for prompt in PROMPTS]
     expected = dict(HfBackend.from_model(model, tokenizer, max_length=64).run(requests))
     backend = HfBackend.from_model(model, tokenizer, max_length=64)
-    backend._writer()
-    steps, generate = Reader.step, LibraryGenerate._generate
+    backend._text_generator()
+    steps, generate = ModelRunner.decode, TransformersGenerate._generate
 
     def cramped_step(self: Any, cache: Any, tokens: Any, *others: Any) -> Any:
         if len(tokens) > 2:
@@ -183,8 +183,8 @@ def test_memory_that_ends_loses_no_text(
             raise torch.OutOfMemoryError("CUDA out of memory")
         return generate(self, jobs, rows)
 
-    monkeypatch.setattr(Reader, "step", cramped_step)
-    monkeypatch.setattr(LibraryGenerate, "_generate", cramped_generate)
+    monkeypatch.setattr(ModelRunner, "decode", cramped_step)
+    monkeypatch.setattr(TransformersGenerate, "_generate", cramped_generate)
     answers = list(backend.run(requests))
     assert dict(answers) == expected
     assert len(answers) == len(requests)

@@ -11,18 +11,18 @@ import pytest
 import torch
 import transformers
 
-from tenbin.backends.hf.generation import generate as generation
-from tenbin.backends.hf.generation.decode import Decoding
-from tenbin.backends.hf.generation.generate import Generator
+from tenbin.backends.hf.generation import generator as generation
+from tenbin.backends.hf.generation.decode import DecodeBatch
+from tenbin.backends.hf.generation.generator import Generator
 from tenbin.backends.hf.generation.kv_cache import SlotCache
-from tenbin.backends.hf.generation.model_runner import Reader
-from tenbin.backends.hf.generation.prefill import PaddedFilling
-from tenbin.backends.hf.generation.probe import Proof
-from tenbin.backends.hf.generation.scheduler import OwnLoop
-from tenbin.backends.hf.generation.shared_prefixes import families, portions
-from tenbin.backends.hf.generation.transformers_generate import LibraryGenerate
+from tenbin.backends.hf.generation.model_runner import ModelRunner
+from tenbin.backends.hf.generation.prefill import PaddedPrefill
+from tenbin.backends.hf.generation.probe import GenerationProbe
+from tenbin.backends.hf.generation.scheduler import Scheduler
+from tenbin.backends.hf.generation.shared_prefixes import padded_batches, prefix_groups
+from tenbin.backends.hf.generation.transformers_generate import TransformersGenerate
 from tenbin.backends.text.encoding import EncodedPrompt
-from tenbin.backends.text.generation_jobs import Job, Pens
+from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.records import Text
 from tests.backends.tiny import _SHAPE, _SMALL, CONFIGS, make_model
 
@@ -75,27 +75,27 @@ def drawn_jobs(seed: int, vocabulary: int, stops: Sequence[tuple[str, ...]] = ((
     return jobs
 
 
-def plain(model: Any, pens: Pens, job: Job) -> Text:
-    writing = pens.begin(job)
+def plain(model: Any, criteria: StopCriteria, job: Job) -> Text:
+    completion = criteria.begin(job)
     for token in [*generated(model, job.prompt.ids, job.limit), 2]:
-        if writing.add(token):
+        if completion.add(token):
             break
-    return writing.result(job.prompt.truncated)
+    return completion.result(job.prompt.truncated)
 
 
 @pytest.mark.parametrize("kind", OWN)
 def test_any_jobs_equal_generate(kind: str, tokenizer: Any) -> None:
     model = make_model(kind, len(tokenizer))
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     for seed in range(4):
         batch = ("auto", 1, 3, 5)[seed]
         generator = Generator(model, tokenizer, WINDOW, batch, (4096, 7, 64, 200)[seed])
-        assert generator.mode == OwnLoop.mode
+        assert generator.mode == Scheduler.mode
         jobs = drawn_jobs(seed, len(tokenizer))
-        answers = list(generator.write(jobs))
+        answers = list(generator.generate(jobs))
         assert sorted(at for at, _ in answers) == list(range(len(jobs)))
         for at, answer in answers:
-            assert answer == plain(model, pens, jobs[at])
+            assert answer == plain(model, criteria, jobs[at])
 
 
 PACKED = sorted({*OWN} - {"gpt_neo", "bloom", "mpt", "gptj"})
@@ -108,29 +108,29 @@ def test_prompts_in_packs_equal_generate(
     """As on a GPU; a model that packs do not suit says so and reads its prompts side by side."""
     monkeypatch.setattr(generation, "packs_pay_off", lambda device: True)
     model = make_model(kind, len(tokenizer))
-    pens = Pens(model, tokenizer)
-    assert (Proof(model, WINDOW).cache(packed=True) is not None) == (kind in PACKED)
+    criteria = StopCriteria(model, tokenizer)
+    assert (GenerationProbe(model, WINDOW).cache(packed=True) is not None) == (kind in PACKED)
     for seed in range(4):
         batch = ("auto", 1, 3, 5)[seed]
         generator = Generator(model, tokenizer, WINDOW, batch, (4096, 7, 64, 200)[seed])
         jobs = drawn_jobs(seed, len(tokenizer))
-        answers = list(generator.write(jobs))
+        answers = list(generator.generate(jobs))
         assert sorted(at for at, _ in answers) == list(range(len(jobs)))
         for at, answer in answers:
-            assert answer == plain(model, pens, jobs[at])
+            assert answer == plain(model, criteria, jobs[at])
 
 
 def test_stop_strings_across_tokens(llama: tuple[Any, Any]) -> None:
     model, tokenizer = llama
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     bare = drawn_jobs(3, len(tokenizer))
-    texts = [plain(model, pens, Job(job.prompt, (), 12)).text for job in bare]
+    texts = [plain(model, criteria, Job(job.prompt, (), 12)).text for job in bare]
     stops = [(text[at : at + 3], "never") for text in texts for at in range(0, len(text) - 3, 4)]
     jobs = [Job(job.prompt, stops[at % len(stops)], 12) for at, job in enumerate(bare * 3)]
     generator = Generator(model, tokenizer, WINDOW, 4, 4096)
-    answers = dict(generator.write(jobs))
+    answers = dict(generator.generate(jobs))
     assert len(answers) == len(jobs)
-    assert {at: plain(model, pens, job) for at, job in enumerate(jobs)} == answers
+    assert {at: plain(model, criteria, job) for at, job in enumerate(jobs)} == answers
     assert any(answer and answer.finish == "stop" for answer in answers.values())
 
 
@@ -145,166 +145,168 @@ def test_more_architectures_prove_themselves(kind: str, tokenizer: Any) -> None:
             if weight.ndim == 2:
                 weight.normal_(0, 0.3)
     generator = Generator(model, tokenizer, WINDOW, "auto", 4096)
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     jobs = drawn_jobs(11, len(tokenizer))
-    assert generator.mode == OwnLoop.mode
-    for at, answer in generator.write(jobs):
-        assert answer == plain(model, pens, jobs[at])
+    assert generator.mode == Scheduler.mode
+    for at, answer in generator.generate(jobs):
+        assert answer == plain(model, criteria, jobs[at])
 
 
 def test_a_recurrent_model_is_left_to_generate(tokenizer: Any) -> None:
     model = make_model("mamba", len(tokenizer))
     generator = Generator(model, tokenizer, WINDOW, "auto", 4096)
-    assert generator.mode == LibraryGenerate.mode
-    pens = Pens(model, tokenizer)
+    assert generator.mode == TransformersGenerate.mode
+    criteria = StopCriteria(model, tokenizer)
     jobs = drawn_jobs(2, len(tokenizer))
-    for at, answer in generator.write(jobs):
-        assert answer == plain(model, pens, jobs[at])
+    for at, answer in generator.generate(jobs):
+        assert answer == plain(model, criteria, jobs[at])
 
 
-def test_the_proof_sees_a_wrong_mask(
+def test_the_probe_sees_a_wrong_mask(
     llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tenbin.backends.hf.generation import row_positions
+    from tenbin.backends.hf.kernels import decode_attention
 
     def all_seeing(positions: torch.Tensor, **options: Any) -> torch.Tensor:
         return torch.ones(len(positions), 1, 1, options["kv_length"], dtype=torch.bool)
 
     for packed in (False, True):
-        assert Proof(llama[0], WINDOW).cache(packed) is not None
-    monkeypatch.setattr(row_positions, "_mask", all_seeing)
+        assert GenerationProbe(llama[0], WINDOW).cache(packed) is not None
+    monkeypatch.setattr(decode_attention, "_mask", all_seeing)
     for packed in (False, True):
-        assert Proof(llama[0], WINDOW).cache(packed) is None
+        assert GenerationProbe(llama[0], WINDOW).cache(packed) is None
 
 
-def test_the_proof_sees_a_wrong_pack(
+def test_the_probe_sees_a_wrong_pack(
     llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def shifted(self: SlotCache, layer: int, keys: Any, values: Any, *places: Any) -> None:
         honest(self, layer, keys, values, places[0].roll(1), *places[1:])
 
-    honest = SlotCache.copy
-    monkeypatch.setattr(SlotCache, "copy", shifted)
-    assert Proof(llama[0], WINDOW).cache(packed=True) is None
-    assert Proof(llama[0], WINDOW).cache(packed=False) is not None
+    honest = SlotCache.write_pack
+    monkeypatch.setattr(SlotCache, "write_pack", shifted)
+    assert GenerationProbe(llama[0], WINDOW).cache(packed=True) is None
+    assert GenerationProbe(llama[0], WINDOW).cache(packed=False) is not None
 
 
 def test_one_prompt_too_large_fails_alone(
     llama: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, tokenizer = llama
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     generator = Generator(model, tokenizer, WINDOW, "auto", 4096)
     prompts = [(*range(10, 10 + length), 5) for length in (3, 30, 9, 1, 20)]
     jobs = [Job(EncodedPrompt(ids, 0), (), 4) for ids in prompts]
-    honest = Reader.step
+    honest = ModelRunner.decode
 
     def cramped(self: Any, cache: Any, tokens: Any, places: Any, reach: int) -> Any:
         if reach > 25:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return honest(self, cache, tokens, places, reach)
 
-    monkeypatch.setattr(Reader, "step", cramped)
-    answers = list(generator.write(jobs))
+    monkeypatch.setattr(ModelRunner, "decode", cramped)
+    answers = list(generator.generate(jobs))
     assert len(answers) == len(jobs)
     for at, answer in answers:
-        assert answer == (None if at == 1 else plain(model, pens, jobs[at]))
+        assert answer == (None if at == 1 else plain(model, criteria, jobs[at]))
 
 
 class Counting:
-    """A reader that counts the rows of every step and the tokens that are read before."""
+    """A runner that counts the rows of every decode step and the tokens of every prefill."""
 
-    def __init__(self, reader: Reader) -> None:
-        self.device = reader.device
-        self.can_record = False
-        self._reader = reader
+    def __init__(self, runner: ModelRunner) -> None:
+        self.device = runner.device
+        self.can_capture = False
+        self._runner = runner
         self.steps: list[int] = []
         self.read: list[int] = []
 
-    def fill(self, cache: Any, rows: Any, start: int, past: int) -> None:
+    def prefill(self, cache: Any, rows: Any, start: int, past: int) -> None:
         self.read.append(sum(len(row) for row in rows))
-        self._reader.fill(cache, rows, start, past)
+        self._runner.prefill(cache, rows, start, past)
 
-    def step(self, cache: Any, tokens: Any, places: Any, reach: int) -> Any:
+    def decode(self, cache: Any, tokens: Any, places: Any, reach: int) -> Any:
         self.steps.append(len(tokens))
-        return self._reader.step(cache, tokens, places, reach)
+        return self._runner.decode(cache, tokens, places, reach)
 
 
-def decoded(model: Any, pens: Pens, jobs: Sequence[Job], rows: int, ahead: bool) -> Counting:
-    counting: Any = Counting(Reader(model))
+def decoded(
+    model: Any, criteria: StopCriteria, jobs: Sequence[Job], rows: int, lookahead: bool
+) -> Counting:
+    counting: Any = Counting(ModelRunner(model))
     prompts = [job.prompt.ids for job in jobs]
-    writings = [pens.begin(job) for job in jobs]
+    completions = [criteria.begin(job) for job in jobs]
     longest = max(job.length for job in jobs)
-    run = Decoding(
+    run = DecodeBatch(
         counting,
         prompts,
-        writings,
-        families(prompts, 4),
+        completions,
+        prefix_groups(prompts, 4),
         rows,
         longest,
-        lambda cache: PaddedFilling(counting, cache, prompts, 4096, 4),
+        lambda cache: PaddedPrefill(counting, cache, prompts, 4096, 4),
     )
-    done: Iterator[int] = run.run(ahead)
+    done: Iterator[int] = run.run(lookahead)
     assert sorted(done) == list(range(len(jobs)))
-    for job, writing in zip(jobs, writings, strict=True):
-        assert writing.result(job.prompt.truncated) == plain(model, pens, job)
+    for job, completion in zip(jobs, completions, strict=True):
+        assert completion.result(job.prompt.truncated) == plain(model, criteria, job)
     counted: Counting = counting
     return counted
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-def test_complete_rows_leave_and_others_enter(llama: tuple[Any, Any], ahead: bool) -> None:
+@pytest.mark.parametrize("lookahead", [False, True])
+def test_complete_rows_leave_and_others_enter(llama: tuple[Any, Any], lookahead: bool) -> None:
     model, tokenizer = llama
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     begin = tuple(range(10, 30))
     limits = [3, 8, 5, 8, 2, 8, 1, 4, 6, 7]
     jobs = [
         Job(EncodedPrompt((*begin, 40 + at, 50 + at), 0), (), limit)
         for at, limit in enumerate(limits)
     ]
-    counting = decoded(model, pens, jobs, 4, ahead)
+    counting = decoded(model, criteria, jobs, 4, lookahead)
     written = [len(generated(model, job.prompt.ids, job.limit)) for job in jobs]
     ended = sum(count < job.limit for count, job in zip(written, jobs, strict=True))
     # Each row takes part once a token; looking one step late costs each row one step more.
-    late = len(jobs) if ahead else 0
+    late = len(jobs) if lookahead else 0
     assert sum(counting.steps) == sum(written) + ended + late
     assert max(counting.steps) == 4
     # The shared beginning is read once, the rest of each prompt once but for its last token.
     assert sum(counting.read) == len(begin) + len(jobs)
 
 
-def test_families_share_what_pays() -> None:
+def test_prefix_groups_share_what_pays() -> None:
     prompts = [(1, 2, 3, 4, 10 + at, 9) for at in range(6)] + [(7, 7), (8,), (8, 8, 8, 8, 1)]
     prompts += [(1, 2, 3, 4, 5, 6, 6, 6, 6, at) for at in range(3)]
-    found = families(prompts, 2)
-    assert [family.prefix for family in found] == [(), (1, 2, 3, 4), (1, 2, 3, 4, 5, 6, 6, 6, 6)]
-    assert [len(family.members) for family in found] == [3, 6, 3]
-    assert sorted(at for family in found for at in family.members) == list(range(12))
-    assert [family.prefix for family in found[2].line()] == [found[1].prefix, found[2].prefix]
-    assert [family.prefix for family in families([(1,), (1,)], 0)] == [()]
+    found = prefix_groups(prompts, 2)
+    assert [group.prefix for group in found] == [(), (1, 2, 3, 4), (1, 2, 3, 4, 5, 6, 6, 6, 6)]
+    assert [len(group.members) for group in found] == [3, 6, 3]
+    assert sorted(at for group in found for at in group.members) == list(range(12))
+    assert [group.prefix for group in found[2].ancestry()] == [found[1].prefix, found[2].prefix]
+    assert [group.prefix for group in prefix_groups([(1,), (1,)], 0)] == [()]
 
 
-def test_families_read_no_token_twice_where_forwards_are_free() -> None:
+def test_prefix_groups_compute_no_token_twice_where_forwards_are_free() -> None:
     for seed in range(20):
         prompts = [job.prompt.ids for job in drawn_jobs(seed, 7)]
         nodes = {ids[:end] for ids in prompts for end in range(1, len(ids))}
         read = 0
-        for family in families(prompts, 0):
-            above = len(family.parent.prefix) if family.parent else 0
-            read += len(family.prefix) - above
-            read += sum(len(prompts[at]) - 1 - len(family.prefix) for at in family.members)
+        for group in prefix_groups(prompts, 0):
+            above = len(group.parent.prefix) if group.parent else 0
+            read += len(group.prefix) - above
+            read += sum(len(prompts[at]) - 1 - len(group.prefix) for at in group.members)
         whole = sum(len(ids) - 1 for ids in prompts)
         assert len(nodes) <= read <= whole
         # A sixteenth of what stands below a branch may be read again rather than apart.
         assert read <= len(nodes) + whole / 4
 
 
-def test_portions_pad_little() -> None:
+def test_padded_batches_pad_little() -> None:
     for seed in range(30):
         draw = random.Random(seed)
         lengths = sorted((draw.randrange(40) for _ in range(draw.randrange(20))), reverse=True)
         at = 0
-        for count in portions(lengths, 100, 10):
+        for count in padded_batches(lengths, 100, 10):
             part = lengths[at : at + count]
             assert count == 1 or (count * part[0] <= 100 and count * part[0] - sum(part) <= 10)
             at += count
@@ -316,7 +318,7 @@ def test_keys_are_not_copied_for_each_head_of_a_group(llama: tuple[Any, Any]) ->
     from transformers.integrations import sdpa_attention
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-    from tenbin.backends.hf.generation import row_positions
+    from tenbin.backends.hf.kernels import decode_attention
 
     model, former = llama[0], ALL_ATTENTION_FUNCTIONS["sdpa"]
     copies: list[int] = []
@@ -328,12 +330,12 @@ def test_keys_are_not_copied_for_each_head_of_a_group(llama: tuple[Any, Any]) ->
             "repeat_kv",
             lambda states, count: (copies.append(count), repeat(states, count))[1],
         )
-        for context in (nullcontext(), row_positions.keys_uncopied(torch.device("cpu"))):
+        for context in (nullcontext(), decode_attention.grouped_keys(torch.device("cpu"))):
             cache = SlotCache(1, 32)
-            reader = Reader(model)
+            runner = ModelRunner(model)
             with torch.inference_mode():
-                reader.fill(cache, [list(range(3, 12))], 0, 0)
-                cache.fill(0, 1, 9)
+                runner.prefill(cache, [list(range(3, 12))], 0, 0)
+                cache.begin_prefill(0, 1, 9)
                 with context:
                     output = model(
                         input_ids=torch.tensor([[20, 21, 22, 23]]),

@@ -14,10 +14,10 @@ from tenbin.backends.hf.kernels.tiles import plan_tiles
 from tenbin.backends.hf.kernels.tree_attention import block_mask, plan_blocks
 from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.hf.model.prefix_tree import Pack, make_packs
-from tenbin.backends.hf.scoring.cache import CachedContexts
-from tenbin.backends.hf.scoring.masked_rows import MaskedRows, tree_mask
-from tenbin.backends.hf.scoring.plain import PlainRows
-from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.hf.scoring.cache import CacheEngine
+from tenbin.backends.hf.scoring.masked_rows import MaskedRowsEngine, tree_mask
+from tenbin.backends.hf.scoring.plain import PlainEngine
+from tenbin.backends.hf.scoring.tree import TreeEngine
 from tenbin.backends.text.encoding import Row
 from tests.backends.hf.test_families import alone, make
 
@@ -153,8 +153,8 @@ def make_core(rung: str, budget: int, narrow: bool) -> Any:
     # A few rows of logits at a time: answers must not notice.
     model.positions = 3 if narrow else 1000
     if rung == "plain":
-        return PlainRows(model, "auto", budget)
-    return {"tree": PackedTree, "rows": MaskedRows, "cache": CachedContexts}[rung](model, budget)
+        return PlainEngine(model, "auto", budget)
+    return {"tree": TreeEngine, "rows": MaskedRowsEngine, "cache": CacheEngine}[rung](model, budget)
 
 
 def check(core: Any, groups: list[list[Row]], family: str) -> None:

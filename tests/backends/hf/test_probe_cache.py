@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import torch
 
-from tenbin.backends.hf import probe_cache as verdicts_module
+from tenbin.backends.hf import probe_cache as module
 from tenbin.backends.hf.backend import HfBackend
-from tenbin.backends.hf.generation.probe import Proof
-from tenbin.backends.hf.probe_cache import Verdicts
+from tenbin.backends.hf.generation.probe import GenerationProbe
+from tenbin.backends.hf.probe_cache import ProbeCache
 from tenbin.backends.hf.scoring.probe import Probe
-from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.hf.scoring.tree import TreeEngine
 from tenbin.errors import ConfigError
 from tenbin.records import Generate, Response, Score
 from tests.backends.checkpoint.test_checkpoint import opened
@@ -31,18 +31,18 @@ class Asked:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.scoring = self.generation = 0
-        refusal, prove = Probe.refusal, Proof.cache
+        refusal, cache = Probe.refusal, GenerationProbe.cache
 
         def counted_refusal(probe: Probe, make: Any) -> str | None:
             self.scoring += 1
             return refusal(probe, make)
 
-        def counted_prove(proof: Proof, packed: bool, compiled: bool = False) -> Any:
+        def counted_cache(probe: GenerationProbe, packed: bool, compiled: bool = False) -> Any:
             self.generation += 1
-            return prove(proof, packed, compiled)
+            return cache(probe, packed, compiled)
 
         monkeypatch.setattr(Probe, "refusal", counted_refusal)
-        monkeypatch.setattr(Proof, "cache", counted_prove)
+        monkeypatch.setattr(GenerationProbe, "cache", counted_cache)
 
     def counts(self) -> tuple[int, int]:
         found = (self.scoring, self.generation)
@@ -98,7 +98,7 @@ def test_what_was_passed_over_is_remembered_too(
     def refuse(*arguments: Any) -> None:
         raise ValueError("no trees here")
 
-    monkeypatch.setattr(PackedTree, "_launch", refuse)
+    monkeypatch.setattr(TreeEngine, "_launch", refuse)
     _, described = start()
     _, again = start()
     assert asked.counts() == (2, 1)
@@ -146,26 +146,32 @@ def test_other_weights_are_asked_again(start: Any, asked: Asked, copy: Path) -> 
 
 
 @pytest.mark.parametrize("part", ["torch", "transformers", "device", "code"])
-def test_other_surroundings_are_asked_again(
+def test_another_environment_is_probed_again(
     start: Any, asked: Asked, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     start()
     asked.counts()
-    found = verdicts_module._surroundings("cpu")
-    monkeypatch.setattr(verdicts_module, "_surroundings", lambda device: {**found, part: "other"})
+    found = module._environment("cpu")
+    monkeypatch.setattr(module, "_environment", lambda device: {**found, part: "other"})
     start()
     assert asked.counts() == (1, 1)
 
 
-def test_a_changed_file_of_the_engine_changes_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = verdicts_module._code_digest()
+@pytest.mark.parametrize(
+    "name",
+    ["tree_attention.py", "probe.py", "kv_cache.py", "forward.py", "probe_cache.py", "encoding.py"],
+)
+def test_a_changed_file_of_the_engine_changes_the_code(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    before = module._code_digest()
     read = Path.read_bytes
 
     def edited(path: Path) -> bytes:
-        return read(path) + (b"# other" if path.name == "attention.py" else b"")
+        return read(path) + (b"# other" if path.name == name else b"")
 
     monkeypatch.setattr(Path, "read_bytes", edited)
-    assert verdicts_module._code_digest() != before
+    assert module._code_digest() != before
 
 
 @pytest.mark.parametrize(
@@ -183,7 +189,7 @@ def test_a_changed_file_of_the_engine_changes_the_code(monkeypatch: pytest.Monke
     ],
     ids=["empty", "half", "list", "no body", "other hash", "other key", "other value"],
 )
-def test_a_damaged_file_is_no_verdict(
+def test_a_damaged_file_is_ignored(
     start: Any, asked: Asked, tmp_path: Path, damage: Callable[[str], str]
 ) -> None:
     first, _ = start()
@@ -200,19 +206,19 @@ def test_a_damaged_file_is_no_verdict(
     assert asked.counts() == (0, 0)
 
 
-def test_a_verdict_under_another_name_does_not_count(tmp_path: Path) -> None:
+def test_a_result_under_another_name_does_not_count(tmp_path: Path) -> None:
     """The name of a file is a hash; what it stands for is compared in full."""
-    here, there = (Verdicts(tmp_path, {"model": name}) for name in ("a", "b"))
+    here, there = (ProbeCache(tmp_path, {"model": name}) for name in ("a", "b"))
     device = torch.device("cpu")
-    here.keep("scoring", device, {"rung": "tree"})
+    here.store("scoring", device, {"engine": "tree"})
     (file,) = tmp_path.iterdir()
-    there.keep("scoring", device, {"rung": "plain"})
+    there.store("scoring", device, {"engine": "plain"})
     (other,) = set(tmp_path.iterdir()) - {file}
     shutil.copy(file, other)
-    assert there.recall("scoring", device) is None
-    found = here.recall("scoring", device)
-    assert found is not None and found.values == {"rung": "tree"}
-    assert here.recall("generation", device) is None
+    assert there.get("scoring", device) is None
+    found = here.get("scoring", device)
+    assert found is not None and found.values == {"engine": "tree"}
+    assert here.get("generation", device) is None
 
 
 def test_a_place_that_cannot_be_written_is_no_fault(start: Any, tmp_path: Path) -> None:
@@ -224,16 +230,16 @@ def test_a_place_that_cannot_be_written_is_no_fault(start: Any, tmp_path: Path) 
 def test_want_of_memory_is_not_remembered(
     start: Any, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    launch = PackedTree._launch
+    launch = TreeEngine._launch
     with monkeypatch.context() as full:
 
         def cramped(*arguments: Any) -> None:
             raise torch.OutOfMemoryError("out of memory")
 
-        full.setattr(PackedTree, "_launch", cramped)
+        full.setattr(TreeEngine, "_launch", cramped)
         _, described = start()
         assert described["mode"] == "masked rows"
-    assert PackedTree._launch is launch
+    assert TreeEngine._launch is launch
     asked.counts()
     _, described = start()
     assert (described["mode"], described["probe"]) == ("packed tree", NOW)

@@ -14,13 +14,13 @@ from scipy import stats
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from tenbin.backends.hf.backend import HfBackend
-from tenbin.backends.hf.generation.generate import Generator
-from tenbin.backends.hf.generation.model_runner import Reader
-from tenbin.backends.hf.generation.sampler import Choice, filtered, gumbel, noise_of
-from tenbin.backends.hf.generation.scheduler import OwnLoop
-from tenbin.backends.hf.generation.transformers_generate import LibraryGenerate
+from tenbin.backends.hf.generation.generator import Generator
+from tenbin.backends.hf.generation.model_runner import ModelRunner
+from tenbin.backends.hf.generation.sampler import Sampler, filtered, gumbel, noise_of
+from tenbin.backends.hf.generation.scheduler import Scheduler
+from tenbin.backends.hf.generation.transformers_generate import TransformersGenerate
 from tenbin.backends.text.encoding import EncodedPrompt
-from tenbin.backends.text.generation_jobs import Job, Pens
+from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.pipeline.requests import sample_request
 from tenbin.records import Generate, Sampling, Text
 from tests.backends.tiny import make_model
@@ -92,7 +92,7 @@ def test_draws_follow_the_softmax_of_a_model(llama: tuple[Any, Any]) -> None:
     seeds = torch.arange(draws)
     places = torch.full((draws,), len(ids) - 1)
     for sampling in (Sampling(1.0), Sampling(0.7), Sampling(1.3, top_k=7), Sampling(1.0, 0.8)):
-        found = Choice(sampling).next(logits.expand(draws, -1), seeds, places)
+        found = Sampler(sampling).sample(logits.expand(draws, -1), seeds, places)
         shares = warped(logits[None], sampling)[0].softmax(-1).double()
         counts = torch.bincount(found, minlength=len(shares)).double()
         assert counts[shares == 0].sum() == 0
@@ -122,7 +122,7 @@ def test_rare_tokens_of_a_large_vocabulary_are_as_rare_as_they_should_be() -> No
     found = 0
     for start in range(0, draws, 100):
         seeds = torch.arange(start, start + 100)
-        found += int((Choice(Sampling(1.0)).next(logits, seeds, seeds) != 0).sum())
+        found += int((Sampler(Sampling(1.0)).sample(logits, seeds, seeds) != 0).sum())
     assert abs(found - expected) < 3.5 * expected**0.5
 
 
@@ -133,8 +133,8 @@ def test_rounding_of_logits_hardly_ever_changes_a_draw() -> None:
     seeds = torch.arange(400)
     for place in range(5):
         places = torch.full((400,), place)
-        first = Choice(Sampling(1.0)).next(logits, seeds, places)
-        assert torch.equal(first, Choice(Sampling(1.0)).next(near, seeds, places))
+        first = Sampler(Sampling(1.0)).sample(logits, seeds, places)
+        assert torch.equal(first, Sampler(Sampling(1.0)).sample(near, seeds, places))
 
 
 def warped(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
@@ -186,13 +186,13 @@ def jobs_of(seed: int, vocabulary: int, sampling: Sampling | None = WARM) -> lis
 
 
 @torch.no_grad()
-def plain(model: Any, pens: Pens, job: Job) -> Text:
+def plain(model: Any, criteria: StopCriteria, job: Job) -> Text:
     """One row, the whole text read again for every token, one draw at a time."""
-    writing, ids = pens.begin(job), list(job.prompt.ids)
+    writing, ids = criteria.begin(job), list(job.prompt.ids)
     while True:
         logits = model(torch.tensor([ids])).logits[:, -1]
         place = torch.tensor([len(ids) - 1])
-        token = int(Choice(job.sampling).next(logits, torch.tensor([job.seed]), place))
+        token = int(Sampler(job.sampling).sample(logits, torch.tensor([job.seed]), place))
         if writing.add(token):
             return writing.result(job.prompt.truncated)
         ids.append(token)
@@ -203,15 +203,15 @@ def test_answers_do_not_depend_on_batch_order_or_refill(
     llama: tuple[Any, Any], batch_size: Any
 ) -> None:
     model, tokenizer = llama
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     jobs = jobs_of(2, len(tokenizer))
-    expected = [plain(model, pens, job) for job in jobs]
+    expected = [plain(model, criteria, job) for job in jobs]
     assert len({answer.text for answer in expected}) > 8
     assert {answer.finish for answer in expected} >= {"stop", "length"}
     generator = Generator(model, tokenizer, 64, batch_size, 4096)
-    assert generator.mode == OwnLoop.mode
+    assert generator.mode == Scheduler.mode
     for order in (list(range(len(jobs))), random.Random(5).sample(range(len(jobs)), len(jobs))):
-        answers = dict(generator.write([jobs[at] for at in order]))
+        answers = dict(generator.generate([jobs[at] for at in order]))
         assert [answers[order.index(at)] for at in range(len(jobs))] == expected
 
 
@@ -221,34 +221,34 @@ def test_generate_of_transformers_draws_the_same(
     kind: str, batch_size: int, tokenizer: Any
 ) -> None:
     model = make_model(kind, len(tokenizer))
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     jobs = jobs_of(4, len(tokenizer))
-    library = LibraryGenerate(model, pens, 64, batch_size, 4096)
+    library = TransformersGenerate(model, criteria, 64, batch_size, 4096)
     for at, answer in library.write(jobs):
-        assert answer == plain(model, pens, jobs[at])
+        assert answer == plain(model, criteria, jobs[at])
 
 
 def test_ways_and_settings_mix(llama: tuple[Any, Any]) -> None:
     """Greedy and drawn answers to one prompt, at different temperatures, in one call."""
     model, tokenizer = llama
-    pens = Pens(model, tokenizer)
+    criteria = StopCriteria(model, tokenizer)
     jobs = [
         *jobs_of(6, len(tokenizer), None)[::4],
         *jobs_of(6, len(tokenizer)),
         *jobs_of(6, len(tokenizer), Sampling(1.5)),
     ]
-    answers = dict(Generator(model, tokenizer, 64, "auto", 4096).write(jobs))
-    assert [answers[at] for at in range(len(jobs))] == [plain(model, pens, job) for job in jobs]
+    answers = dict(Generator(model, tokenizer, 64, "auto", 4096).generate(jobs))
+    assert [answers[at] for at in range(len(jobs))] == [plain(model, criteria, job) for job in jobs]
     greedy = [replace(job, seed=job.seed + 1) for job in jobs[:5]]
-    again = dict(Generator(model, tokenizer, 64, "auto", 4096).write(greedy))
+    again = dict(Generator(model, tokenizer, 64, "auto", 4096).generate(greedy))
     assert [again[at] for at in range(5)] == [answers[at] for at in range(5)]
 
 
 def test_a_cold_draw_is_the_greedy_one(llama: tuple[Any, Any]) -> None:
     model, tokenizer = llama
     for sampling in (Sampling(1e-4), Sampling(1.0, top_k=1), Sampling(1.0, top_p=1e-6)):
-        drawn = dict(Generator(model, tokenizer, 64, 4, 4096).write(jobs_of(8, 200, sampling)))
-        greedy = dict(Generator(model, tokenizer, 64, 4, 4096).write(jobs_of(8, 200, None)))
+        drawn = dict(Generator(model, tokenizer, 64, 4, 4096).generate(jobs_of(8, 200, sampling)))
+        greedy = dict(Generator(model, tokenizer, 64, 4, 4096).generate(jobs_of(8, 200, None)))
         assert drawn == greedy
 
 
@@ -260,14 +260,14 @@ def test_a_prompt_is_read_once_for_all_its_draws(
     jobs = [Job(EncodedPrompt(ids, 0), (), 3, WARM, seed) for seed in range(6)]
     generator = Generator(model, tokenizer, 64, "auto", 4096)
     read: list[int] = []
-    honest = Reader.fill
+    honest = ModelRunner.prefill
 
     def counted(self: Any, cache: Any, rows: Sequence[Sequence[int]], *places: int) -> None:
         read.append(sum(len(row) for row in rows))
         honest(self, cache, rows, *places)
 
-    monkeypatch.setattr(Reader, "fill", counted)
-    assert len(dict(generator.write(jobs))) == 6
+    monkeypatch.setattr(ModelRunner, "prefill", counted)
+    assert len(dict(generator.generate(jobs))) == 6
     assert sum(read) == len(ids) - 1
 
 

@@ -147,7 +147,7 @@ def test_any_requests_in_any_order(
     requests = [
         Score(str(number), prompt, tuple(texts)) for number, (prompt, texts) in enumerate(asked)
     ]
-    backend._scoring_core().budget = budget
+    backend._scoring_engine().budget = budget
     answers = list(backend.run(requests))
     assert sorted(key for key, _ in answers) == sorted(request.key for request in requests)
     for key, answer in answers:

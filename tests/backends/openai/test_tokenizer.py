@@ -9,7 +9,7 @@ import pytest
 
 import tenbin
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.registry import open_reader
+from tenbin.backends.registry import open_inspector
 from tenbin.cli import main
 from tenbin.errors import BackendError, ConfigError
 from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
@@ -57,13 +57,13 @@ def test_doctor_reads_the_named_tokenizer(llama_folder: Path) -> None:
     named = {"tokenizer": str(llama_folder)}
     address = {"base_url": "http://127.0.0.1:9/v1"}
     for given in (named, address | named):
-        assert open_reader(BackendSettings("openai", given)).vocabulary.size > 300
+        assert open_inspector(BackendSettings("openai", given)).vocabulary.size > 300
     for nothing in ({}, address):
         with pytest.raises(BackendError, match="a server shows no tokenizer") as raised:
-            open_reader(BackendSettings("openai", nothing))
+            open_inspector(BackendSettings("openai", nothing))
         assert "--model_args tokenizer=PATH" in raised.value.hint
     with pytest.raises(ConfigError, match="unknown model argument 'tokeniser'"):
-        open_reader(BackendSettings("openai", {"tokeniser": str(llama_folder)}))
+        open_inspector(BackendSettings("openai", {"tokeniser": str(llama_folder)}))
 
 
 def test_doctor_says_why_it_cannot_look_at_chats(capsys: pytest.CaptureFixture[str]) -> None:

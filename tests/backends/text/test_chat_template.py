@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.backends.text.chat_format import render_chat
-from tenbin.backends.text.chat_template import _compiled
+from tenbin.backends.text.chat_template import _compiled, render_chat
 from tenbin.errors import BackendError
 from tests.backends.tiny import TEMPLATE, make_tokenizer
 from tests.sandbox.bad_templates import BAD_TEMPLATES

@@ -10,11 +10,15 @@ import transformers
 
 from tenbin.analysis.doctor.truncation import needed
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.registry import BACKENDS, Entry, open_reader
-from tenbin.backends.text.encoding import EncodedScore, encode_prompts, encode_scores
-from tenbin.backends.text.inspection import HfReader
+from tenbin.backends.registry import BACKENDS, Entry, open_inspector
+from tenbin.backends.text.encoding import (
+    EncodedScore,
+    encode_prompts,
+    encode_rolling,
+    encode_scores,
+)
+from tenbin.backends.text.inspection import HfInspector
 from tenbin.backends.text.tokenizer import HfTokenizer
-from tenbin.backends.text.windows import encode_rolls
 from tenbin.errors import BackendError, ConfigError
 from tenbin.records import Failure, Generate, Rolling, Score
 from tests.analysis.doctor.written import prompt, reader
@@ -29,11 +33,11 @@ ANSWERS = ("駅", " blue", "a b", "。")
 @pytest.mark.parametrize("window", [6, 64])
 def test_readings_are_the_rows_of_a_run(encoding: Any, window: int, bos_tokenizer: Any) -> None:
     tokenizer = HfTokenizer(bos_tokenizer, window)
-    opened = HfReader(tokenizer, encoding)
+    opened = HfInspector(tokenizer, encoding)
     prompts = [prompt(text, *ANSWERS, document=text) for text in TEXTS]
     requests = [Score("", text, ANSWERS) for text in TEXTS]
     asked = encode_scores(tokenizer, encoding, requests)
-    for reading, row in zip(opened.read(prompts), asked, strict=True):
+    for reading, row in zip(opened.tokenize(prompts), asked, strict=True):
         if isinstance(row, Failure):
             assert reading.failure == row.kind
             continue
@@ -50,56 +54,58 @@ def test_prompts_of_generation_are_those_of_a_run(bos_tokenizer: Any) -> None:
     tokenizer = HfTokenizer(bos_tokenizer, 8)
     prompts = [prompt(text, document=text, max_gen_toks=3) for text in TEXTS]
     asked = encode_prompts(tokenizer, [Generate("", text, (), 3) for text in TEXTS])
-    for reading, row in zip(HfReader(tokenizer, "joint").read(prompts), asked, strict=True):
+    for reading, row in zip(HfInspector(tokenizer, "joint").tokenize(prompts), asked, strict=True):
         assert not isinstance(row, Failure)
         assert reading.truncated == row.truncated
         assert reading.context[-5:] == row.ids and reading.new_tokens == 3
-    (refused,) = HfReader(tokenizer, "joint").read([prompt("a", max_gen_toks=8)])
+    (refused,) = HfInspector(tokenizer, "joint").tokenize([prompt("a", max_gen_toks=8)])
     assert refused.failure == "no_room"
 
 
 def test_whole_texts_are_cut_as_a_run_cuts_them(bos_tokenizer: Any) -> None:
     tokenizer = HfTokenizer(bos_tokenizer, 8)
     prompts = [prompt(text * 6, document=text, kind="roll") for text in TEXTS]
-    asked = encode_rolls(tokenizer, [Rolling("", text * 6) for text in TEXTS])
-    for reading, rows in zip(HfReader(tokenizer, "joint").read(prompts), asked, strict=True):
+    asked = encode_rolling(tokenizer, [Rolling("", text * 6) for text in TEXTS])
+    for reading, rows in zip(HfInspector(tokenizer, "joint").tokenize(prompts), asked, strict=True):
         assert not isinstance(rows, Failure)
         assert reading.windows == tuple(row.ids for row in rows) and len(rows) > 1
         assert needed(reading) == 8 and reading.truncated == 0
-    (empty,) = HfReader(HfTokenizer(make_tokenizer(), 8), "joint").read([prompt("", kind="roll")])
+    (empty,) = HfInspector(HfTokenizer(make_tokenizer(), 8), "joint").tokenize(
+        [prompt("", kind="roll")]
+    )
     assert empty.failure == "empty_text"
 
 
 def test_scored_and_written_prompts_keep_their_order() -> None:
     mixed = [prompt("a", document="0"), prompt("b", "c", document="1"), prompt("d", document="2")]
-    assert [reading.document for reading in reader().read(mixed)] == ["0", "1", "2"]
+    assert [reading.document for reading in reader().tokenize(mixed)] == ["0", "1", "2"]
 
 
 def test_what_is_known_of_a_vocabulary(tokenizer: Any, bos_tokenizer: Any) -> None:
-    found = HfReader(HfTokenizer(bos_tokenizer, 64), "joint", ["name"]).vocabulary
+    found = HfInspector(HfTokenizer(bos_tokenizer, 64), "joint", ["name"]).vocabulary
     assert (found.bos, found.prefix, found.own_prefix, found.unknown) == (1, (1,), (1,), 0)
     assert found.size == len(bos_tokenizer) and found.names == ("name",)
     assert found.added["<NL>"] and found.added["</s>"]
     assert found.chat_template == TEMPLATE
-    silent = HfReader(HfTokenizer(bos_tokenizer, 64, False), "joint").vocabulary
+    silent = HfInspector(HfTokenizer(bos_tokenizer, 64, False), "joint").vocabulary
     assert (silent.prefix, silent.own_prefix) == ((), (1,))
-    assert HfReader(HfTokenizer(tokenizer, 64), "joint").vocabulary.prefix == ()
+    assert HfInspector(HfTokenizer(tokenizer, 64), "joint").vocabulary.prefix == ()
 
 
 def test_runs_of_spaces_are_no_special_words() -> None:
     inner = make_tokenizer()
     inner.add_tokens(["    "])
-    assert "    " not in HfReader(HfTokenizer(inner, 64), "joint").vocabulary.added
+    assert "    " not in HfInspector(HfTokenizer(inner, 64), "joint").vocabulary.added
 
 
 def test_the_default_of_several_chat_templates() -> None:
     inner = make_tokenizer()
     inner.chat_template = {"tool_use": "tools", "default": "plain"}
-    assert HfReader(HfTokenizer(inner, 64), "joint").vocabulary.chat_template == "plain"
+    assert HfInspector(HfTokenizer(inner, 64), "joint").vocabulary.chat_template == "plain"
 
 
 def test_sentencepiece_words_are_cut_out(tmp_path: Path) -> None:
-    opened = HfReader(HfTokenizer(sentencepiece_tokenizer(tmp_path), 64), "joint")
+    opened = HfInspector(HfTokenizer(sentencepiece_tokenizer(tmp_path), 64), "joint")
     assert opened.vocabulary.added["<s>"] and opened.vocabulary.added["<NL>"]
     (ids,) = opened.encode(["駅<NL>"])
     assert opened.decode(ids[-1:]) == "<NL>"
@@ -115,7 +121,7 @@ def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_weights")
 def test_a_folder_is_read_without_its_weights(llama_folder: Path) -> None:
-    found = open_reader(BackendSettings("hf-causal", {"pretrained": str(llama_folder)}))
+    found = open_inspector(BackendSettings("hf-causal", {"pretrained": str(llama_folder)}))
     assert found.vocabulary.max_length == 64 and found.vocabulary.names == (str(llama_folder),)
 
 
@@ -123,7 +129,7 @@ def test_a_folder_is_read_without_its_weights(llama_folder: Path) -> None:
 @pytest.mark.usefixtures("no_weights")
 def test_a_gguf_file_is_not_converted(cache: Path) -> None:
     settings = BackendSettings("hf", {"pretrained": "smollm2-135m"}, cache_dir=str(cache))
-    found = open_reader(settings)
+    found = open_inspector(settings)
     assert not (cache / "models").exists()
     assert found.vocabulary.size == 49152 and found.vocabulary.max_length == 8192
     assert found.vocabulary.names[1].endswith(".gguf")
@@ -133,18 +139,18 @@ def test_a_damaged_gguf_file(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF" + bytes(40))
     with pytest.raises(BackendError, match=r"model.gguf cannot be read as a GGUF model"):
-        open_reader(BackendSettings("hf", {"pretrained": str(file)}, cache_dir=str(tmp_path)))
+        open_inspector(BackendSettings("hf", {"pretrained": str(file)}, cache_dir=str(tmp_path)))
 
 
 def test_a_device_that_is_not_there_does_not_matter(llama_folder: Path) -> None:
     settings = BackendSettings("hf", {"pretrained": str(llama_folder)}, device="cuda:7")
-    assert open_reader(settings).vocabulary.size > 0
+    assert open_inspector(settings).vocabulary.size > 0
 
 
 def test_backends_without_a_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BACKENDS, "closed", Entry("tenbin.backends.closed:open_closed"))
     with pytest.raises(BackendError, match="closed backend shows no tokenizer") as raised:
-        open_reader(BackendSettings("closed"))
+        open_inspector(BackendSettings("closed"))
     assert "--model hf" in raised.value.hint
     with pytest.raises(ConfigError, match="unknown model backend 'hff'"):
-        open_reader(BackendSettings("hff"))
+        open_inspector(BackendSettings("hff"))

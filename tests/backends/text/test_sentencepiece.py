@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.text.encoding import EncodedScore, encode_scores
-from tenbin.backends.text.stop_criteria import Decoder, Writing
+from tenbin.backends.text.stop_criteria import Detokenizer, TextCompletion
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.records import Failure, Score, Text
 from tests.backends.pieces import metaspace_tokenizer, sentencepiece_tokenizer
@@ -97,7 +97,7 @@ def test_delimiters_inside_a_prompt_are_single_tokens(inner: Any) -> None:
 
 
 def written(tokenizer: Any, ids: list[int], stop: tuple[str, ...], limit: int = 999) -> Text:
-    writing = Writing(Decoder(tokenizer, stop), {tokenizer.eos_token_id}, limit)
+    writing = TextCompletion(Detokenizer(tokenizer, stop), {tokenizer.eos_token_id}, limit)
     for token in [*ids, tokenizer.eos_token_id]:
         if writing.add(token):
             break

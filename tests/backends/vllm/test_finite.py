@@ -13,8 +13,8 @@ import pytest
 
 from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.text.encoding import EncodedPrompt
-from tenbin.backends.text.generation_jobs import Job, Pens
 from tenbin.backends.text.score_requests import answer_scores
+from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.vllm.engine import Asked
 from tenbin.backends.vllm.generation import VllmWriter
@@ -116,7 +116,7 @@ def test_a_broken_model_is_asked_no_document() -> None:
 def test_texts_of_nan_are_no_answers(writes: int) -> None:
     """Token 0 is what NaN gives, and also a token like any other."""
     engine: Any = Engine(overflows, writes)
-    writer = VllmWriter(engine, Pens(None, make_tokenizer(), ()))
+    writer = VllmWriter(engine, StopCriteria(None, make_tokenizer(), ()))
     jobs = [Job(EncodedPrompt(ids, 0), (), 4) for ids in ((1, 2), (1, 7), (7,))]
     found = dict(writer.write(jobs))
     assert isinstance(found[0], Text) and found[0].token_count == 4

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenbin.analysis.doctor.finding import Example, Finding, first_examples
-from tenbin.records.tokenized import Reading, Vocabulary
+from tenbin.records.tokenized import TokenizedPrompt, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Beginning:
     """Documents that begin with none though one is expected, or with several."""
 
 
-def measure_beginning(readings: Sequence[Reading], vocabulary: Vocabulary) -> Beginning:
+def measure_beginning(readings: Sequence[TokenizedPrompt], vocabulary: Vocabulary) -> Beginning:
     """Count BOS tokens at the beginning of what is asked."""
     bos = vocabulary.bos
     expected = vocabulary.prefix.count(bos) if bos is not None else 0

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tenbin.analysis.doctor.finding import MOST_EXAMPLES, Example, Finding
 from tenbin.records import Prompt
-from tenbin.records.tokenized import Reading
+from tenbin.records.tokenized import TokenizedPrompt
 
 Decode = Callable[[Sequence[int]], str]
 
@@ -46,7 +46,7 @@ class Boundary:
 
 def measure_boundary(
     prompts: Sequence[Prompt],
-    readings: Sequence[Reading],
+    readings: Sequence[TokenizedPrompt],
     encoding: Literal["joint", "separate"],
     decode: Decode,
 ) -> Boundary:
@@ -187,7 +187,7 @@ def _ends_in_space(text: str) -> bool:
 def _example(
     prompt: Prompt,
     text: str,
-    reading: Reading,
+    reading: TokenizedPrompt,
     answer: tuple[int, ...],
     whole: tuple[int, ...],
     decode: Decode,

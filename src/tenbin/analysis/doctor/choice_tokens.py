@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tenbin.analysis.doctor.finding import Example, Finding, first_examples
 from tenbin.records import Prompt
-from tenbin.records.tokenized import Reading
+from tenbin.records.tokenized import TokenizedPrompt
 
 Ids = tuple[int, ...]
 
@@ -42,7 +42,7 @@ class Labels:
     examples: dict[str, tuple[Example, ...]]
 
 
-def measure_labels(prompts: Sequence[Prompt], readings: Sequence[Reading]) -> Labels | None:
+def measure_labels(prompts: Sequence[Prompt], readings: Sequence[TokenizedPrompt]) -> Labels | None:
     """Count over documents; None where answers are generated."""
     pairs = [(p, r) for p, r in zip(prompts, readings, strict=True) if len(r.answers) > 1]
     if not pairs:
@@ -70,7 +70,7 @@ def measure_labels(prompts: Sequence[Prompt], readings: Sequence[Reading]) -> La
     )
 
 
-def label_tokens(reading: Reading) -> list[Ids]:
+def label_tokens(reading: TokenizedPrompt) -> list[Ids]:
     """Each answer's own tokens: what follows the prompt where the border is clean."""
     size = len(reading.prompt)
     clean = all(whole[:size] == reading.prompt for whole in reading.wholes)
@@ -156,7 +156,7 @@ def _counted(text: str, tokens: int) -> str:
 
 
 def _fixed(
-    pairs: Sequence[tuple[Prompt, Reading]], lengths: Sequence[list[int]]
+    pairs: Sequence[tuple[Prompt, TokenizedPrompt]], lengths: Sequence[list[int]]
 ) -> dict[str, int] | None:
     texts = {prompt.continuations or () for prompt, _ in pairs}
     if len(texts) != 1 or len(lengths[0]) > _MOST_FIXED:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tenbin.records.tokenized import Reading
+from tenbin.records.tokenized import TokenizedPrompt
 
 _WIDTH = 4
 """Bytes of a token in a packed row."""
@@ -33,7 +33,7 @@ class Cost:
         return round(number * self.of / self.documents) if self.documents else 0
 
 
-def pack_rows(readings: Sequence[Reading]) -> list[bytes]:
+def pack_rows(readings: Sequence[TokenizedPrompt]) -> list[bytes]:
     """The inputs of a model, packed: the last token of a scored row is never an input."""
     rows = []
     for reading in readings:
@@ -48,7 +48,7 @@ def pack_rows(readings: Sequence[Reading]) -> list[bytes]:
     return rows
 
 
-def measure_cost(readings: Sequence[Reading], rows: Sequence[bytes], of: int) -> Cost:
+def measure_cost(readings: Sequence[TokenizedPrompt], rows: Sequence[bytes], of: int) -> Cost:
     """Count the tokens of one cell.
 
     Args:

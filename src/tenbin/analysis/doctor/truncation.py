@@ -8,7 +8,7 @@ from statistics import median
 
 from tenbin.analysis.doctor.finding import Example, Finding, first_examples
 from tenbin.records import Prompt
-from tenbin.records.tokenized import Reading
+from tenbin.records.tokenized import TokenizedPrompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Overflow:
 
 
 def measure_overflow(
-    prompts: Sequence[Prompt], readings: Sequence[Reading], window: int
+    prompts: Sequence[Prompt], readings: Sequence[TokenizedPrompt], window: int
 ) -> Overflow:
     """Count over all documents."""
     lengths = [needed(reading) for reading in readings]
@@ -67,7 +67,7 @@ def measure_overflow(
     )
 
 
-def needed(reading: Reading) -> int:
+def needed(reading: TokenizedPrompt) -> int:
     """Tokens of the window that a document takes."""
     if reading.windows:
         # Longer texts go on in the next window: nothing is ever cut.

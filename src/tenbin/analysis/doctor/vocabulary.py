@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tenbin.analysis.doctor.finding import Example, Finding, Severity, first_examples
 from tenbin.records import Prompt
-from tenbin.records.tokenized import Reading
+from tenbin.records.tokenized import TokenizedPrompt
 
 Decode = Callable[[Sequence[int]], str]
 Encode = Callable[[Sequence[str]], list[tuple[int, ...]]]
@@ -50,7 +50,7 @@ class Spelling:
 def measure_spelling(
     language: str,
     prompts: Sequence[Prompt],
-    readings: Sequence[Reading],
+    readings: Sequence[TokenizedPrompt],
     unknown: int | None,
     decode: Decode,
     encode: Encode,

@@ -1,9 +1,9 @@
 """The model half of a journal key: what an answer depends on besides the request.
 
-Known before the weights are loaded. Every byte counts of every file that answers depend on:
-weights, configuration, tokenizer, chat templates, generation settings, adapter and code. Where
-they lie does not. The device is left out: its answers differ by rounding noise alone.
-Knows no tokenizer and no model.
+Known before the weights are loaded. It covers every byte of every file that answers depend on:
+weights, configuration, tokenizer, chat templates, generation settings, adapter and code, including
+code of other repositories that the model's files name (`owner/name--module.Class`). Paths do not
+matter. The device is left out: its answers differ by rounding noise alone.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tenbin.backends.checkpoint.digests import Digests
+from tenbin.backends.checkpoint.arguments import HfArguments
+from tenbin.backends.checkpoint.file_hashes import FileHashes
+from tenbin.backends.checkpoint.location import Location, locate
 from tenbin.errors import BackendError
 
 ENGINE_VERSION = "3"
 """Raise it when answers change for the same model and request."""
+
+CONVERSION_VERSION = "1"
+"""Of the conversion of GGUF files; part of a converted folder's name and of its fingerprint."""
 
 _SMALL = (
     "config.json",
@@ -39,7 +44,10 @@ _SMALL = (
 )
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "adapter_model*.bin")
 _OTHER_WEIGHTS = ("*.bin", "*.pt")
-"""What may be weights where nothing else is; beside them it is a trainer's state."""
+"""Possible weights if there are no others; beside others they are a trainer's state."""
+_CLASS_FILES = ("config.json", "tokenizer_config.json")
+"""Files whose `auto_map` names classes of other repositories."""
+_ELSEWHERE = "--"
 
 
 def fingerprint_of(parts: Mapping[str, Any]) -> str:
@@ -48,7 +56,53 @@ def fingerprint_of(parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def folder_digest(folder: Path, digests: Digests | None = None) -> str:
+def identify(location: Location, arguments: HfArguments, digests: FileHashes) -> dict[str, str]:
+    """What the bytes of a model are: its files, its tokenizer's and those of code from elsewhere.
+
+    Args:
+        location: Where the model is.
+        arguments: Name its subfolder, and perhaps another tokenizer.
+        digests: Knows the hashes of large files.
+
+    Returns:
+        Parts of the fingerprint.
+
+    Raises:
+        BackendError: A file cannot be read.
+    """
+    parts = {"model": identify_place(location, digests, arguments.subfolder), "tokenizer": ""}
+    folders = [location.folder] if location.folder else []
+    if arguments.tokenizer is not None:
+        other = locate(arguments.tokenizer, HfArguments(""), "tokenizer_config.json")
+        folder = other.folder or Path(other.source)
+        # Of a whole model that is named here, the weights do not count.
+        parts["tokenizer"] = _published(other) or texts_digest(folder)
+        folders.append(folder)
+    if arguments.trust_remote_code and (code := _remote_code(folders)):
+        parts["code"] = code
+    return parts
+
+
+def identify_place(location: Location, digests: FileHashes, subfolder: str | None = None) -> str:
+    """What a model or an adapter holds.
+
+    Raises:
+        BackendError: A file cannot be read.
+    """
+    if location.gguf is not None:
+        return f"gguf:{digests.of([location.gguf])[0]}:{CONVERSION_VERSION}"
+    folder = location.folder or Path(location.source)
+    return _published(location, subfolder) or folder_digest(folder, digests)
+
+
+def _published(location: Location, subfolder: str | None = None) -> str | None:
+    """A commit of the hub names all its files by their hashes, also those not fetched yet."""
+    if not location.commit:
+        return None
+    return f"hub:{location.given}:{location.commit}:{subfolder or ''}"
+
+
+def folder_digest(folder: Path, digests: FileHashes | None = None) -> str:
     """A hash of a model or adapter folder, wherever it lies: names and all bytes of its files.
 
     Args:
@@ -59,7 +113,7 @@ def folder_digest(folder: Path, digests: Digests | None = None) -> str:
         BackendError: A file cannot be read.
     """
     weights = weight_files(folder)
-    known = zip(weights, (digests or Digests()).of(weights), strict=True)
+    known = zip(weights, (digests or FileHashes()).of(weights), strict=True)
     return _digest(folder, {**_texts(folder), **dict(known)})
 
 
@@ -131,3 +185,43 @@ def _indexed(folder: Path) -> set[str]:
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     return [file for pattern in patterns for file in folder.glob(pattern) if file.is_file()]
+
+
+def _remote_code(folders: Sequence[Path]) -> str:
+    """A hash of all code from elsewhere that models or tokenizers name; empty where there is none.
+
+    Args:
+        folders: Where their files lie.
+
+    Raises:
+        BackendError: It is not there.
+    """
+    found: dict[str, str] = {}
+    for repository, module in sorted(set(_named_elsewhere(folders))):
+        location = locate(repository, HfArguments(""), f"{module}.py")
+        if location.commit:
+            found[repository] = f"hub:{repository}:{location.commit}"
+        else:
+            found[repository] = texts_digest(location.folder or Path(location.source))
+    # A folder is known by what it holds, not by what it is called.
+    return fingerprint_of({"code": sorted(found.values())}) if found else ""
+
+
+def _named_elsewhere(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Repositories and their modules."""
+    for file in (folder / name for folder in folders for name in _CLASS_FILES):
+        try:
+            classes = json.loads(file.read_bytes())["auto_map"].values()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            # None is named, or the file is damaged, which loading it says.
+            continue
+        for value in classes:
+            yield from _split(value)
+
+
+def _split(value: Any) -> Iterator[tuple[str, str]]:
+    """A tokenizer names a list, its slow and its fast class."""
+    for name in value if isinstance(value, list) else [value]:
+        if isinstance(name, str) and _ELSEWHERE in name:
+            repository, _, path = name.partition(_ELSEWHERE)
+            yield repository, path.rpartition(".")[0] or path

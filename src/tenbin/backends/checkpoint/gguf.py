@@ -1,30 +1,26 @@
-"""Turns a GGUF file into a folder that transformers loads quickly, once.
+"""Converts a GGUF file, once, into a folder that transformers loads quickly.
 
-Reading a GGUF file unpacks every weight in Python and rebuilds the tokenizer, which takes many
-times as long as the loading of a plain folder. So the float32 weights and the tokenizer are kept
-in the cache folder under the file's own hash. Knows no arguments and no device.
+Loading a GGUF file unpacks every weight in Python and rebuilds the tokenizer, which takes many
+times as long as loading a plain folder. So the float32 weights and the tokenizer are kept in the
+cache folder under the file's own hash.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr, suppress
 from pathlib import Path
 from typing import Any
 
-from tenbin.backends.checkpoint.digests import Digests
-from tenbin.backends.checkpoint.fingerprint import folder_digest
+from tenbin.backends.checkpoint.file_hashes import FileHashes
+from tenbin.backends.checkpoint.fingerprint import CONVERSION_VERSION, folder_digest
+from tenbin.backends.checkpoint.location import cache_root
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.errors import BackendError
 from tenbin.files.atomic import work_folder, write_atomically
-from tenbin.files.home import expanded
-
-CONVERSION_VERSION = "1"
-"""Part of the folder's name: a change of this module must not meet older folders."""
 
 _CONTENTS = "contents.json"
 _PROBES = (
@@ -32,12 +28,6 @@ _PROBES = (
     "日本の首都は東京です。\n質問：どれですか？\n回答：",
     "Ünïcödé 안녕하세요 🙂\t\n\n",
 )
-
-
-def cache_root(cache_dir: str | None) -> Path:
-    """The folder of everything tenbin keeps between runs."""
-    named = cache_dir or os.environ.get("TENBIN_CACHE")
-    return expanded(named) if named else Path.home() / ".cache" / "tenbin"
 
 
 def converted_folder(
@@ -64,7 +54,7 @@ def converted_folder(
         try:
             with quiet_libraries(), _no_bars():
                 _convert(gguf, work)
-            check_contents(work, gguf, Digests())
+            check_contents(work, gguf, FileHashes())
             _publish(work, target)
         except BackendError:
             raise
@@ -80,7 +70,7 @@ def known_folder(digest: str, cache_dir: str | None) -> Path | None:
     return target if (target / "config.json").is_file() else None
 
 
-def check_contents(folder: Path, gguf: Path, digests: Digests) -> None:
+def check_contents(folder: Path, gguf: Path, digests: FileHashes) -> None:
     """See that a folder holds what was made of a GGUF file, or note what it holds.
 
     The fingerprint is that of the GGUF file, while the weights that are loaded are those of the

@@ -1,12 +1,12 @@
-"""What `pretrained` means: a folder, a GGUF file, a hub id, or the embedded model.
+"""Finds the files that `pretrained` names: a folder, a GGUF file, a hub id, or the embedded model.
 
-Knows where files lie and nothing of what is in them: no tokenizer, no weights. A hub id is
-resolved to a commit, so that what was measured can be named later.
+A hub id is resolved to a commit, so that the model that was measured can be named later.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,3 +174,9 @@ def _commit(file: Path) -> str | None:
     """The commit in a path of the hub's cache, …/snapshots/<commit>/…"""
     parts = file.parts
     return parts[parts.index("snapshots") + 1] if "snapshots" in parts[:-1] else None
+
+
+def cache_root(cache_dir: str | None) -> Path:
+    """Return the folder of everything that tenbin keeps between runs."""
+    named = cache_dir or os.environ.get("TENBIN_CACHE")
+    return expanded(named) if named else Path.home() / ".cache" / "tenbin"

@@ -1,8 +1,8 @@
-"""What the probe found out about a model, kept between runs: a later start need not ask again.
+"""Keeps what the probes found out about a model, so that a later start need not probe again.
 
-A verdict is a few plain values under everything that it depends on: the model's files, the
-device, the type, the libraries and the code of this folder itself. One that does not match to the
-letter, or whose file is damaged, is no verdict. Knows files; knows no model and no core.
+A result is a few plain values stored under everything that it depends on: the model's files, the
+device, the dtype, the libraries and the code of the engine itself. A result that does not match in
+every part, or whose file is damaged, is ignored and the model is probed again.
 """
 
 from __future__ import annotations
@@ -10,61 +10,70 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tenbin.backends.checkpoint.fingerprint import fingerprint_of
+from tenbin.backends.hf.generation.generator import GenerationSupport, Generator
+from tenbin.backends.hf.model.forward import Forward, Head
+from tenbin.backends.hf.model.memory import input_device
+from tenbin.backends.hf.scoring.engine_selection import SelectedEngine, Selection
 from tenbin.files.atomic import write_atomically
+
+NOT_RUN = "not run"
+_PROBED_NOW = "made at this start"
+_PACKAGES = ("hf", "text")
+"""Packages of tenbin.backends whose code takes part in a probe."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What was found out, and when."""
+class ProbeResult:
+    """What a probe found, and when."""
 
     values: Mapping[str, Any]
     date: str
-    """The day on which the model was asked."""
+    """The day on which the model was probed."""
 
 
-class Verdicts:
-    """The verdicts on one model as it is run here."""
+class ProbeCache:
+    """The probe results of one model as it runs here."""
 
     def __init__(
-        self, folder: Path | None, depends_on: Mapping[str, Any], *, recalls: bool = True
+        self, folder: Path | None, depends_on: Mapping[str, Any], *, reuse: bool = True
     ) -> None:
-        """Name a place; nothing is read yet.
+        """Name a folder; nothing is read yet.
 
         Args:
-            folder: Where verdicts lie; None to keep none.
-            depends_on: What of the model and its arguments a verdict depends on.
-            recalls: Whether earlier verdicts count; new ones are written down either way.
+            folder: Where results are stored; None to store none.
+            depends_on: What of the model and its arguments a result depends on.
+            reuse: Whether earlier results are used; new ones are stored either way.
         """
         self._folder = folder
         self._depends_on = dict(depends_on)
-        self._recalls = recalls
+        self._reuse = reuse
 
-    def recall(self, kind: str, device: Any) -> Verdict | None:
-        """An earlier verdict of a kind; None where there is none that holds."""
-        if self._folder is None or not self._recalls:
+    def get(self, kind: str, device: Any) -> ProbeResult | None:
+        """Return the stored result of a kind of probe, or None."""
+        if self._folder is None or not self._reuse:
             return None
         depends_on = self._all(kind, device)
         try:
-            kept = json.loads(self._file(depends_on).read_text(encoding="utf-8"))
-            body = kept["body"]
-            if kept["sha256"] != fingerprint_of(body) or body["depends_on"] != depends_on:
+            stored = json.loads(self._file(depends_on).read_text(encoding="utf-8"))
+            body = stored["body"]
+            if stored["sha256"] != fingerprint_of(body) or body["depends_on"] != depends_on:
                 return None
-            return Verdict(body["values"], body["date"])
+            return ProbeResult(body["values"], body["date"])
         except (OSError, ValueError, KeyError, TypeError):
-            # Whatever a damaged file holds: the model is asked again.
+            # Whatever a damaged file holds: the model is probed again.
             return None
 
-    def keep(self, kind: str, device: Any, values: Mapping[str, Any]) -> None:
-        """Write a verdict down; where nothing can be written the next start asks again."""
+    def store(self, kind: str, device: Any, values: Mapping[str, Any]) -> None:
+        """Store a result; if the folder cannot be written, the next start probes again."""
         if self._folder is None:
             return
         depends_on = self._all(kind, device)
@@ -77,8 +86,8 @@ class Verdicts:
             write_atomically(file, text + "\n")
 
     def _all(self, kind: str, device: Any) -> dict[str, Any]:
-        parts = {**self._depends_on, "kind": kind, **_surroundings(str(device))}
-        # As it will be read back: tuples become lists.
+        parts = {**self._depends_on, "kind": kind, **_environment(str(device))}
+        # As JSON reads it back: tuples become lists.
         found: dict[str, Any] = json.loads(json.dumps(parts, default=str))
         return found
 
@@ -87,9 +96,56 @@ class Verdicts:
         return self._folder / f"{fingerprint_of(depends_on)[:32]}.json"
 
 
+def cached_engine(
+    model: Any, probes: ProbeCache, select: Callable[[Forward, Selection | None], SelectedEngine]
+) -> tuple[SelectedEngine, str]:
+    """Return the scoring engine of a model, and where the probe result comes from.
+
+    Args:
+        model: A transformers causal language model in eval mode.
+        probes: Stored results.
+        select: Selects the engine; given a selection, it does not probe.
+    """
+    device = input_device(model)
+    if stored := probes.get("scoring", device):
+        known = stored.values["selection"]
+        selection = Selection(**{**known, "passed_over": tuple(known["passed_over"])})
+        forward = Forward(model, Head(**stored.values["head"]))
+        return select(forward, selection), _remembered(stored)
+    forward = Forward(model)
+    selected = select(forward, None)
+    # A choice that lack of memory had a part in says nothing about the next start.
+    if selected.selection.is_settled:
+        values = {"head": asdict(forward.head), "selection": asdict(selected.selection)}
+        probes.store("scoring", device, values)
+    return selected, _PROBED_NOW
+
+
+def cached_generator(
+    model: Any, probes: ProbeCache, make: Callable[[GenerationSupport | None], Generator]
+) -> tuple[Generator, str]:
+    """Return the generator of a model, and where the probe result comes from.
+
+    Args:
+        model: A transformers causal language model in eval mode.
+        probes: Stored results.
+        make: Makes the generator; given what the model supports, it does not probe.
+    """
+    device = input_device(model)
+    if stored := probes.get("generation", device):
+        return make(GenerationSupport(**stored.values)), _remembered(stored)
+    generator = make(None)
+    probes.store("generation", device, asdict(generator.support))
+    return generator, _PROBED_NOW
+
+
+def _remembered(result: ProbeResult) -> str:
+    return f"remembered from {result.date}"
+
+
 @cache
-def _surroundings(device: str) -> dict[str, str]:
-    """Device, libraries and code: what answers a model's question together with the model."""
+def _environment(device: str) -> dict[str, str]:
+    """Device, libraries and code: all that a result depends on besides the model."""
     import torch
     import transformers
 
@@ -107,9 +163,11 @@ def _surroundings(device: str) -> dict[str, str]:
 
 
 def _code_digest() -> str:
-    """A hash of this folder's own code: a probe or a core that was changed has proved nothing."""
+    """Hash the engine's own code: a result proves nothing about a changed probe or engine."""
+    backends = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(f"{file.name}\0".encode())
-        digest.update(file.read_bytes())
+    for package in _PACKAGES:
+        for file in sorted((backends / package).rglob("*.py")):
+            digest.update(f"{file.relative_to(backends).as_posix()}\0".encode())
+            digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -96,7 +96,7 @@ class ServerBackend:
     def _conversations(self) -> ConversationFormat:
         template = self._identity.chat_template
         if template is None and self._tokenizer is not None:
-            from tenbin.backends.text.chat_format import chat_source
+            from tenbin.backends.text.chat_template import chat_source
 
             template = chat_source(self._tokenizer.inner) or None
         return ConversationFormat(takes_variables(self._server.dialect), template)

@@ -42,7 +42,7 @@ class ConversationFormat:
                 "leave it out, or ask a completions server with --model openai and tokenizer=PATH",
             )
         if variables and self.template is not None:
-            from tenbin.backends.text.chat_format import check_variables
+            from tenbin.backends.text.chat_template import check_variables
 
             check_variables(self.template, variables)
         return write_conversation(messages, variables)

@@ -16,7 +16,7 @@ from tenbin.backends.openai.dialect import cannot_draw, decoding_fields
 from tenbin.backends.openai.parsing import BadAnswerError, only_choice
 from tenbin.backends.openai.session import Session
 from tenbin.backends.openai.transport import Reply
-from tenbin.backends.text.thinking import Split, cut_at_stops, split_thought
+from tenbin.backends.text.thinking import Split, cut_at_stops, split_thinking
 from tenbin.records import Failure, Generate, Text
 
 Finish = Literal["stop", "end", "length"]
@@ -102,7 +102,7 @@ def text_of(
         finish="stop" if cut else what_ended(said.written, bool(stops)),
         token_count=max(0, (usage.completion_tokens if usage else 0) - thought_tokens),
         truncated=truncated,
-        thinking=split.thought,
+        thinking=split.thinking,
         thinking_tokens=thought_tokens,
         thinking_end=split.end,
         usage=usage,
@@ -176,7 +176,7 @@ def split_written(session: Session, request: Generate, written: Written) -> Spli
     if request.thinking is None:
         return Split("", written.text, "none")
     prompt = None if session.server.is_chat else request.prompt
-    return split_thought(written.text, request.thinking, prompt)
+    return split_thinking(written.text, request.thinking, prompt)
 
 
 def what_ended(written: Written, stops_sent: bool) -> Finish:

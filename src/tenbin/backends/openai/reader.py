@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tenbin.backends.base import BackendSettings, TokenReader
+from tenbin.backends.base import BackendSettings, TokenizerInspector
 from tenbin.backends.openai.arguments import read_arguments
 from tenbin.errors import BackendError
 
 
-def open_reader(settings: BackendSettings) -> TokenReader:
+def open_inspector(settings: BackendSettings) -> TokenizerInspector:
     """The tokenizer of a completions server's model, laid open.
 
     Raises:
         ConfigError: A model argument is wrong.
         BackendError: No tokenizer is named, or it is not there.
     """
-    from tenbin.backends.text.inspection import open_reader as open_hf_reader
+    from tenbin.backends.checkpoint.checkpoint import open_inspector as open_hf_inspector
 
     nowhere = {"base_url": "http://127.0.0.1/v1"}
     arguments = read_arguments({**nowhere, **settings.model_args}, is_chat=False)
@@ -31,10 +31,10 @@ def open_reader(settings: BackendSettings) -> TokenReader:
     given = {"pretrained": arguments.tokenizer}
     if arguments.max_length is not None:
         given["max_length"] = str(arguments.max_length)
-    return open_hf_reader(replace(settings, model="hf", model_args=given))
+    return open_hf_inspector(replace(settings, model="hf", model_args=given))
 
 
-def refuse_chat(settings: BackendSettings) -> TokenReader:
+def refuse_chat(settings: BackendSettings) -> TokenizerInspector:
     """Say why a chat server's model cannot be looked at.
 
     Raises:

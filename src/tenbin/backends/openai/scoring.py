@@ -80,9 +80,9 @@ class Scales:
                 "a server shows no log-probability of a text's first token: name the model's"
                 " tokenizer with tokenizer=PATH",
             )
-        from tenbin.backends.text.windows import encode_rolls
+        from tenbin.backends.text.encoding import encode_rolling
 
-        rows = next(iter(encode_rolls(self.tokenizer, [request])))
+        rows = next(iter(encode_rolling(self.tokenizer, [request])))
         if isinstance(rows, Failure):
             return rows
         found = await together(*(self._weigh_row(session, row) for row in rows))

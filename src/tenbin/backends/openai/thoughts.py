@@ -25,7 +25,7 @@ from tenbin.backends.openai.generation import (
     what_ended,
 )
 from tenbin.backends.openai.session import Encode, Session
-from tenbin.backends.text.thinking import cut_at_stops, opens_thought
+from tenbin.backends.text.thinking import cut_at_stops, opens_thinking
 from tenbin.records import Failure, Generate, Text, Thinking, ThinkingEnd, Usage
 
 _BROKEN_CHARACTER = "\ufffd"
@@ -66,7 +66,7 @@ async def write_thoughtfully(
         ids: The prompt in tokens, where a tokenizer is known.
         truncated: Tokens that were cut from its left.
     """
-    opened = not session.server.is_chat and opens_thought(request.prompt, thinking)
+    opened = not session.server.is_chat and opens_thinking(request.prompt, thinking)
     if opened and thinking.budget == 0:
         begun = _Thought(thinking.closing_text, "", 0, "budget", None)
         return await _answer(session, request, begun, ids, truncated)
@@ -100,9 +100,9 @@ def _left(session: Session, request: Generate, said: Said) -> _Thought:
     split, usage = split_written(session, request, said.written), usage_of(said.reply)
     if split.end != "open":
         head = before_answer(said.written, split)
-        return _Thought(head, split.thought, count_thought(session, said, split), split.end, usage)
+        return _Thought(head, split.thinking, count_thought(session, said, split), split.end, usage)
     head = said.written.text.rstrip(_BROKEN_CHARACTER) + request.thinking.closing_text
-    thought = split.thought.rstrip(_BROKEN_CHARACTER)
+    thought = split.thinking.rstrip(_BROKEN_CHARACTER)
     return _Thought(head, thought, usage.completion_tokens if usage else 0, "budget", usage)
 
 

@@ -1,8 +1,7 @@
-"""Requests into rows of token ids: where a prompt ends, an answer begins, and what is cut.
+"""Encodes requests into rows of token ids, cut to the model's window.
 
-Knows the two ways of encoding and the window; knows no model. A row that cannot be scored
-becomes a Failure here, with the reason, and never reaches the model; so does one on whose text the
-tokenizer fails.
+A request that cannot be asked becomes a Failure here, with the reason, and never reaches the model:
+its text has no tokens, does not fit, or the tokenizer fails on it.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import TypeVar
 
 from tenbin.backends.base import Encoding
 from tenbin.backends.text.tokenizer import HfTokenizer, TokenizerFault
-from tenbin.records import Failure, Generate, Score
+from tenbin.records import Failure, Generate, Rolling, Score
 
 Asked = TypeVar("Asked")
 Found = TypeVar("Found")
 
 _TOGETHER = 256
-"""Requests whose texts are held in tokens at a time, each continuation with its whole context."""
+"""Requests encoded at a time: each continuation is held with its whole context meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +55,16 @@ Pair = tuple[tuple[int, ...], tuple[int, ...]]
 def encode_scores(
     tokenizer: HfTokenizer, encoding: Encoding, requests: Sequence[Score]
 ) -> Iterator[EncodedScore | Failure]:
-    """Encode requests together, some at a time, each distinct text of these once.
+    """Encode Score requests in batches, each distinct text of a batch once.
 
     Yields:
-        One item a request, in order.
+        One item per request, in order.
     """
 
     def encode(some: Sequence[Score]) -> Iterator[EncodedScore | Failure]:
         pairs = encode_pairs(tokenizer, encoding, some)
         for request, found in zip(some, pairs, strict=True):
-            yield windowed(tokenizer, request, found)
+            yield fit_window(tokenizer, request, found)
 
     for at in range(0, len(requests), _TOGETHER):
         yield from each_apart(encode, requests[at : at + _TOGETHER])
@@ -74,10 +73,10 @@ def encode_scores(
 def each_apart(
     encode: Callable[[Sequence[Asked]], Iterable[Found | Failure]], requests: Sequence[Asked]
 ) -> Iterator[Found | Failure]:
-    """Encode requests together; where the tokenizer fails on one of them, each by itself.
+    """Encode requests together; if the tokenizer fails on one of them, encode each by itself.
 
     Yields:
-        One item a request, in order.
+        One item per request, in order.
     """
     try:
         yield from list(encode(requests))
@@ -94,10 +93,10 @@ def each_apart(
 def encode_pairs(
     tokenizer: HfTokenizer, encoding: Encoding, requests: Sequence[Score]
 ) -> Iterator[list[Pair]]:
-    """Context and continuation of every row, before anything is refused or cut.
+    """Encode context and continuation of every row, before anything is refused or truncated.
 
     Yields:
-        One list a request, in order.
+        One list per request, in order.
     """
     pairs = _joint_pairs if encoding == "joint" else _separate_pairs
     for at in range(0, len(requests), _TOGETHER):
@@ -107,10 +106,10 @@ def encode_pairs(
 def encode_prompts(
     tokenizer: HfTokenizer, requests: Sequence[Generate]
 ) -> Iterator[EncodedPrompt | Failure]:
-    """Encode prompts for generation, cut from the left to leave room for the answer.
+    """Encode prompts for generation, truncated from the left to leave room for the answer.
 
     Yields:
-        One item a request, in order.
+        One item per request, in order.
     """
     yield from each_apart(lambda some: _encoded_prompts(tokenizer, some), requests)
 
@@ -139,12 +138,12 @@ def _encoded_prompts(
 
 
 def no_tokens(tokenizer: HfTokenizer, text: str, ids: tuple[int, ...]) -> Failure | None:
-    """The failure of a text of which the tokenizer leaves nothing.
+    """Return the failure of a text for which the tokenizer gives no tokens, or None.
 
     Args:
         tokenizer: The tokenizer.
-        text: What is to be read.
-        ids: What it was made of it, with whatever stands in front.
+        text: The text.
+        ids: Its tokens, including whatever is put in front of a prompt.
     """
     if len(ids) > max(1, len(tokenizer.prefix)) or not text.strip() or tokenizer.has_tokens(text):
         return None
@@ -152,8 +151,8 @@ def no_tokens(tokenizer: HfTokenizer, text: str, ids: tuple[int, ...]) -> Failur
 
 
 def _wanted(request: Generate) -> str:
-    thought = f" after {request.thinking.budget} tokens of thought" if request.thinking else ""
-    return f"max_gen_toks {request.max_gen_toks}{thought}"
+    thinking = f" after {request.thinking.budget} tokens of thinking" if request.thinking else ""
+    return f"max_gen_toks {request.max_gen_toks}{thinking}"
 
 
 def _only(token: int | None) -> tuple[int, ...]:
@@ -161,7 +160,7 @@ def _only(token: int | None) -> tuple[int, ...]:
 
 
 def _joint_pairs(tokenizer: HfTokenizer, requests: Sequence[Score]) -> Iterator[list[Pair]]:
-    """Encode prompt and answer as one text and cut where the prompt's tokens end."""
+    """Encode prompt and answer as one text and split where the prompt's tokens end."""
     wholes: list[str] = []
     bare: list[str] = []
     for request in requests:
@@ -190,7 +189,7 @@ def _after_nothing(tokenizer: HfTokenizer, answer: tuple[int, ...]) -> Pair:
 
 
 def _separate_pairs(tokenizer: HfTokenizer, requests: Sequence[Score]) -> Iterator[list[Pair]]:
-    """Encode prompt and answer each on its own and put them together."""
+    """Encode prompt and answer separately and concatenate them."""
     answers = tokenizer.encode_answers(text for item in requests for text in item.continuations)
     prompts = tokenizer.encode_prompts(item.prompt for item in requests)
     for request in requests:
@@ -198,10 +197,10 @@ def _separate_pairs(tokenizer: HfTokenizer, requests: Sequence[Score]) -> Iterat
         yield [(context, answers[text]) for text in request.continuations]
 
 
-def windowed(
+def fit_window(
     tokenizer: HfTokenizer, request: Score, pairs: Sequence[Pair]
 ) -> EncodedScore | Failure:
-    """The rows of a request as the model takes them, or why it cannot be asked."""
+    """Truncate a request's rows to the window, or say why it cannot be asked."""
     rows, truncated = [], 0
     for (context, answer), text in zip(pairs, request.continuations, strict=True):
         if failure := _refusal(tokenizer, request.prompt, text, (context, answer)):
@@ -231,3 +230,46 @@ def _refusal(tokenizer: HfTokenizer, prompt: str, text: str, pair: Pair) -> Fail
     if not context:
         return Failure("empty_context", f"the tokenizer has neither BOS nor EOS ({where})")
     return None
+
+
+def encode_rolling(
+    tokenizer: HfTokenizer, requests: Sequence[Rolling]
+) -> Iterator[tuple[Row, ...] | Failure]:
+    """Cut whole texts into windows such that every token is predicted exactly once.
+
+    The first window begins after one start token. Every later one is as long as the model takes
+    and predicts only what is new: a full window sees one token of what came before, the last one as
+    many as fit. Where the tokenizer adds BOS, or the text begins with it, that BOS is part of the
+    text and is predicted after the start token, as lm-eval does.
+
+    Yields:
+        The windows of each text, in order.
+    """
+    yield from each_apart(lambda some: _encoded_rolling(tokenizer, some), requests)
+
+
+def _encoded_rolling(
+    tokenizer: HfTokenizer, requests: Sequence[Rolling]
+) -> Iterator[tuple[Row, ...] | Failure]:
+    encoded = tokenizer.encode_prompts(request.text for request in requests)
+    start = tokenizer.start_token
+    for request in requests:
+        ids = encoded[request.text]
+        if not request.text or not ids:
+            yield Failure("empty_text", f"no token to score in {request.text[:40]!r}")
+        elif failure := no_tokens(tokenizer, request.text, ids):
+            yield failure
+        elif start is None:
+            yield Failure("empty_context", "the tokenizer has neither BOS nor EOS to begin with")
+        else:
+            yield tuple(_windows(ids, start, tokenizer.max_length))
+
+
+def _windows(ids: tuple[int, ...], start: int, max_length: int) -> Iterator[Row]:
+    first = min(max_length, len(ids))
+    yield Row((start, *ids[:first]), first)
+    done = first
+    while done < len(ids):
+        new = min(max_length, len(ids) - done)
+        done += new
+        yield Row(ids[done - max_length - 1 : done], new)

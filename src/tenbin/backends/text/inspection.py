@@ -1,6 +1,6 @@
-"""A tokenizer laid open for diagnosis: what a run would ask, token by token, without a model.
+"""Shows how prompts are tokenized, exactly as a run would do it, without loading a model.
 
-Knows how the engine encodes, by calling the same functions; judges nothing.
+Calls the same encoding functions as the engines; `tenbin doctor` judges what it shows.
 """
 
 from __future__ import annotations
@@ -8,24 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tenbin.backends.base import BackendSettings, Encoding
-from tenbin.backends.checkpoint.checkpoint import open_named_tokenizer
-from tenbin.backends.text.chat_format import chat_source
+from tenbin.backends.base import Encoding
+from tenbin.backends.text.chat_template import chat_source
 from tenbin.backends.text.encoding import (
     EncodedPrompt,
     EncodedScore,
     encode_pairs,
     encode_prompts,
-    windowed,
+    encode_rolling,
+    fit_window,
 )
 from tenbin.backends.text.tokenizer import HfTokenizer
-from tenbin.backends.text.windows import encode_rolls
 from tenbin.records import Failure, Generate, Prompt, Rolling, Score
-from tenbin.records.tokenized import Reading, Vocabulary
+from tenbin.records.tokenized import TokenizedPrompt, Vocabulary
 
 
-class _Remembering(HfTokenizer):
-    """Encodes each text once, however many of its questions concern it."""
+class _CachingTokenizer(HfTokenizer):
+    """Encodes each text once, though several checks ask for it."""
 
     def __init__(self, inner: Any, max_length: int, add_bos: bool | None) -> None:
         self._known: dict[str, tuple[int, ...]] = {}
@@ -38,40 +37,40 @@ class _Remembering(HfTokenizer):
         self._known.update(super().encode_answers(fresh))
         return {text: self._known[text] for text in wanted}
 
-    def forget(self) -> None:
-        """Let the texts of one cell go."""
+    def clear(self) -> None:
+        """Drop the texts of one cell."""
         self._known.clear()
 
 
-class HfReader:
-    """Implements tenbin's TokenReader on a transformers tokenizer."""
+class HfInspector:
+    """Implements `TokenizerInspector` for a transformers tokenizer."""
 
     def __init__(
         self, tokenizer: HfTokenizer, encoding: Encoding, names: Sequence[str] = ()
     ) -> None:
-        """Lay a tokenizer open.
+        """Prepare to inspect a tokenizer.
 
         Args:
             tokenizer: As a run would use it.
             encoding: How a run would encode prompt and answer.
-            names: What the model goes by.
+            names: Names of the model.
         """
         self.tokenizer = tokenizer
         self._encoding = encoding
-        self._remembering = _Remembering(tokenizer.inner, tokenizer.max_length, tokenizer.add_bos)
+        self._cached = _CachingTokenizer(tokenizer.inner, tokenizer.max_length, tokenizer.add_bos)
         self.vocabulary = _vocabulary(tokenizer, encoding, names)
 
-    def read(self, prompts: Sequence[Prompt]) -> list[Reading]:
-        """Each prompt in tokens, exactly as a run would ask it."""
+    def tokenize(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
+        """Tokenize each prompt exactly as a run would."""
         try:
-            ways = {"choice": self._scored, "generate": self._written, "roll": self._rolled}
-            found: dict[int, Reading] = {}
-            for kind, read in ways.items():
+            by_kind = {"choice": self._scored, "generate": self._generated, "roll": self._rolling}
+            found: dict[int, TokenizedPrompt] = {}
+            for kind, tokenize in by_kind.items():
                 part = [at for at, prompt in enumerate(prompts) if prompt.kind == kind]
-                found.update(zip(part, read([prompts[at] for at in part]), strict=True))
+                found.update(zip(part, tokenize([prompts[at] for at in part]), strict=True))
             return [found[at] for at in range(len(prompts))]
         finally:
-            self._remembering.forget()
+            self._cached.clear()
 
     def encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Tokens of each text, without special tokens around it."""
@@ -82,19 +81,19 @@ class HfReader:
         """The text of tokens, special ones written out."""
         return str(self.tokenizer.inner.decode(list(ids), clean_up_tokenization_spaces=False))
 
-    def _scored(self, prompts: Sequence[Prompt]) -> list[Reading]:
-        tokenizer = self._remembering
+    def _scored(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
+        tokenizer = self._cached
         requests = [Score("", prompt.text, prompt.continuations or ()) for prompt in prompts]
         wholes = [[item.prompt + text for text in item.continuations] for item in requests]
         encoded = tokenizer.encode_prompts(
             [*(item.prompt for item in requests), *(text for group in wholes for text in group)]
         )
         pairs = encode_pairs(tokenizer, self._encoding, requests)
-        readings = []
+        tokenized = []
         for prompt, request, texts, found in zip(prompts, requests, wholes, pairs, strict=True):
-            asked = windowed(tokenizer, request, found)
-            readings.append(
-                Reading(
+            asked = fit_window(tokenizer, request, found)
+            tokenized.append(
+                TokenizedPrompt(
                     prompt.document,
                     encoded[prompt.text],
                     found[0][0],
@@ -103,20 +102,20 @@ class HfReader:
                     **_refused_or_cut(asked),
                 )
             )
-        return readings
+        return tokenized
 
-    def _written(self, prompts: Sequence[Prompt]) -> list[Reading]:
-        tokenizer = self._remembering
+    def _generated(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
+        tokenizer = self._cached
         requests = [
             Generate("", item.text, item.stop, item.max_gen_toks, thinking=item.thinking)
             for item in prompts
         ]
         encoded = tokenizer.encode_prompts(request.prompt for request in requests)
-        readings = []
+        tokenized = []
         for prompt, asked in zip(prompts, encode_prompts(tokenizer, requests), strict=True):
             ids = encoded[prompt.text]
-            readings.append(
-                Reading(
+            tokenized.append(
+                TokenizedPrompt(
                     prompt.document,
                     ids,
                     ids,
@@ -125,32 +124,21 @@ class HfReader:
                     **_refused_or_cut(asked),
                 )
             )
-        return readings
+        return tokenized
 
-    def _rolled(self, prompts: Sequence[Prompt]) -> list[Reading]:
-        tokenizer = self._remembering
+    def _rolling(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
+        tokenizer = self._cached
         encoded = tokenizer.encode_prompts(prompt.text for prompt in prompts)
-        rolls = encode_rolls(tokenizer, [Rolling("", prompt.text) for prompt in prompts])
-        readings = []
-        for prompt, asked in zip(prompts, rolls, strict=True):
+        windowed = encode_rolling(tokenizer, [Rolling("", prompt.text) for prompt in prompts])
+        tokenized = []
+        for prompt, asked in zip(prompts, windowed, strict=True):
             ids = encoded[prompt.text]
             if isinstance(asked, Failure):
-                readings.append(Reading(prompt.document, ids, ids, failure=asked.kind))
+                tokenized.append(TokenizedPrompt(prompt.document, ids, ids, failure=asked.kind))
             else:
                 windows = tuple(row.ids for row in asked)
-                readings.append(Reading(prompt.document, ids, ids, windows=windows))
-        return readings
-
-
-def open_reader(settings: BackendSettings) -> HfReader:
-    """The tokenizer of the model that the settings name.
-
-    Raises:
-        ConfigError: A model argument is wrong.
-        BackendError: The tokenizer is not there.
-    """
-    opened = open_named_tokenizer(settings)
-    return HfReader(opened.tokenizer, settings.encoding, opened.names)
+                tokenized.append(TokenizedPrompt(prompt.document, ids, ids, windows=windows))
+        return tokenized
 
 
 def _refused_or_cut(asked: EncodedScore | EncodedPrompt | Failure) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from tenbin.backends.base import Encoding
 from tenbin.backends.finite import not_finite
-from tenbin.backends.text.encoding import EncodedScore, Row, encode_scores
-from tenbin.backends.text.score_collector import GroupScore, RowScore, ScoringCore, total
+from tenbin.backends.text.encoding import EncodedScore, Row, encode_rolling, encode_scores
+from tenbin.backends.text.score_collector import GroupScore, RowScore, ScoringEngine, total
 from tenbin.backends.text.tokenizer import HfTokenizer
-from tenbin.backends.text.windows import encode_rolls
 from tenbin.records import Failure, Response, Rolled, Rolling, Score, Scores
 
 OUT_OF_MEMORY = Failure(
@@ -24,11 +23,11 @@ OUT_OF_MEMORY = Failure(
 
 
 def answer_scores(
-    core: ScoringCore,
+    core: ScoringEngine,
     tokenizer: HfTokenizer,
     encoding: Encoding,
     requests: Sequence[Score],
-    single: ScoringCore | None = None,
+    single: ScoringEngine | None = None,
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
     """Answer every Score once, each as soon as its last row is done.
@@ -57,16 +56,16 @@ def answer_scores(
             yield key, _scores(item, scores)
 
 
-def answer_rolls(
-    core: ScoringCore,
+def answer_rolling(
+    core: ScoringEngine,
     tokenizer: HfTokenizer,
     requests: Sequence[Rolling],
-    single: ScoringCore | None = None,
+    single: ScoringEngine | None = None,
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
     """Answer every Rolling once, each as soon as its last window is done; see `answer_scores`."""
     asked: list[tuple[str, tuple[Row, ...]]] = []
-    for request, found in zip(requests, encode_rolls(tokenizer, requests), strict=True):
+    for request, found in zip(requests, encode_rolling(tokenizer, requests), strict=True):
         if not isinstance(found, Failure):
             asked.append((request.key, found))
         elif request.key not in known:
@@ -85,8 +84,8 @@ def _numbers(asked: Sequence[tuple[str, object]], known: Collection[str]) -> fro
 
 
 def _scored(
-    core: ScoringCore,
-    single: ScoringCore | None,
+    core: ScoringEngine,
+    single: ScoringEngine | None,
     groups: Sequence[Sequence[Row]],
     known: Collection[int] = (),
 ) -> Iterator[tuple[int, GroupScore]]:

@@ -1,199 +1,149 @@
-"""Generated tokens into text as they grow: stop strings, ends and whole characters.
+"""Generation jobs, and the stop criteria that end their completions.
 
-Knows decoding and stop strings; knows no model. Many decoders drop a space at the start of what
-they are given, so answers are decoded behind an anchor, a harmless word whose own text is taken
-away again. The prompt's last tokens would not do: cut inside a character, they spoil what follows.
+A completion ends at a stop string, at an end token or at its limit. Of the checkpoint's generation
+settings only the end tokens are used: its sampling and penalties reach no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
-from tenbin.records import Finish, Text
+from tenbin.backends.text.completion import Completion, TextCompletion, ThinkingCompletion
+from tenbin.backends.text.detokenizer import Detokenizer
+from tenbin.backends.text.encoding import EncodedPrompt
+from tenbin.backends.text.thinking import opens_thinking
+from tenbin.errors import BackendError
+from tenbin.records import Generate, Sampling, Thinking
 
-_ANCHORS = ("a", "1", ".", "の", "、")
-_MARGIN = 12
-"""Tokens whose start may be damaged when the middle of a text is decoded on its own."""
-_BROKEN = "\ufffd"
-"""What decoders give for bytes that are no character yet."""
-_BYTES_LACKING = 3
-"""Bytes of an unfinished character, at most."""
+_WORD = "a"
 
 
-class Decoder:
-    """Decodes answers after a prompt, without special tokens but those a stop string needs."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One prompt in tokens, how it is sampled and what ends its completion."""
 
-    def __init__(self, tokenizer: Any, stop: Sequence[str]) -> None:
-        """Prepare for one set of stop strings.
+    prompt: EncodedPrompt
+    stop: tuple[str, ...]
+    limit: int
+    """Most tokens of the answer."""
+    sampling: Sampling | None = None
+    """None: greedy."""
+    seed: int = 0
+    """Of the sampler."""
+    thinking: Thinking | None = None
+    """None if the model has no thinking section."""
+    opened: bool = False
+    """Whether the prompt ends with the mark that opens a thinking section."""
+
+    @property
+    def room(self) -> int:
+        """Most tokens that are generated, thinking and answer together."""
+        return self.limit + (self.thinking.room if self.thinking else 0)
+
+    @property
+    def length(self) -> int:
+        """Tokens of the prompt plus the most that are generated."""
+        return len(self.prompt.ids) + self.room
+
+
+def job_of(request: Generate, prompt: EncodedPrompt) -> Job:
+    """Return the job of a request whose prompt is in tokens."""
+    thinking = request.thinking
+    return Job(
+        prompt,
+        request.stop,
+        request.max_gen_toks,
+        request.sampling,
+        request.seed,
+        thinking,
+        thinking is not None and opens_thinking(request.prompt, thinking),
+    )
+
+
+class StopCriteria:
+    """Makes the completion of a job, which knows where it stops."""
+
+    def __init__(self, model: Any, tokenizer: Any, ends: tuple[int, ...] | None = None) -> None:
+        """Look up the end tokens.
 
         Args:
-            tokenizer: The transformers tokenizer.
-            stop: Stop strings; empty ones are left out.
+            model: A transformers causal language model; None where `ends` is given.
+            tokenizer: Its transformers tokenizer.
+            ends: Ids that end an answer, where they are already known.
         """
+        self.ends = _model_end_tokens(model, tokenizer) if ends is None else ends
         self._tokenizer = tokenizer
-        self.stop = tuple(text for text in stop if text)
-        specials = _specials(tokenizer)
-        self._kept = [word for word in specials if any(word in text for text in self.stop)]
-        self._dropped = set(specials.values()) - {specials[word] for word in self._kept}
-        self._bytes = _byte_tokens(tokenizer)
-        self._anchor = self._find_anchor()
-        self._before = self._decode(self._anchor)
-        # A character takes four bytes at most, and a token holds one byte at least.
-        self.reach = max((len(text.encode()) for text in self.stop), default=0) + _MARGIN
+        self._detokenizers: dict[tuple[str, ...], Detokenizer] = {}
+        self._encoded: dict[str, tuple[int, ...]] = {}
 
-    def text(self, tokens: Sequence[int]) -> str:
-        """What the tokens say after a prompt."""
-        tokens = [token for token in tokens if token not in self._dropped]
-        whole = self._decode([*self._anchor, *tokens])
-        if whole.startswith(self._before):
-            return whole[len(self._before) :]
-        return self._decode(tokens)
+    def begin(self, job: Job) -> Completion:
+        """Return the empty completion of a job."""
+        answers = self._detokenizer(job.stop)
+        if job.thinking is None:
+            return TextCompletion(answers, self.ends, job.limit)
+        return ThinkingCompletion(
+            self._detokenizer((job.thinking.opening, job.thinking.closing)),
+            answers,
+            self.ends,
+            job.limit,
+            job.thinking,
+            self._tokens_after_text(job.thinking.closing_text),
+            job.opened,
+        )
 
-    def whole_characters(self, tokens: Sequence[int]) -> str:
-        """What the tokens say, without the character that they leave unfinished.
+    def _detokenizer(self, stop: tuple[str, ...]) -> Detokenizer:
+        if stop not in self._detokenizers:
+            self._detokenizers[stop] = Detokenizer(self._tokenizer, stop)
+        return self._detokenizers[stop]
 
-        A decoder of byte tokens gives up on all bytes in a row when the last are wanting; without
-        those the others can be read.
-        """
-        text = self.text(tokens)
-        if not text.endswith(_BROKEN):
-            return text
-        ends = range(len(tokens), max(-1, len(tokens) - _BYTES_LACKING - 1), -1)
-        texts = [self.text(tokens[:end]).rstrip(_BROKEN) for end in ends]
-        return max(texts, key=len)
-
-    def recent(self, tokens: Sequence[int]) -> Sequence[int]:
-        """The last tokens, as many as may hold a stop string; never cut among byte tokens."""
-        start = max(0, len(tokens) - self.reach - _MARGIN)
-        while start > 0 and tokens[start] in self._bytes:
-            start -= 1
-        return tokens[start:]
-
-    def first_stop(self, text: str) -> int | None:
-        """Where the earliest stop string begins."""
-        found = [at for stop in self.stop if (at := text.find(stop)) >= 0]
-        return min(found, default=None)
-
-    def cleaned(self, text: str) -> str:
-        """Without special tokens that were kept for the stop strings' sake."""
-        for word in self._kept:
-            text = text.replace(word, "")
-        return text
-
-    def _find_anchor(self) -> list[int]:
-        """A word that is no byte token, since bytes in a row are decoded together."""
-        for word in _ANCHORS:
-            ids = list(self._tokenizer(word, add_special_tokens=False)["input_ids"])
-            if ids and not self._bytes & set(ids) and self._decode(ids).strip() == word:
-                return ids
-        return []
-
-    def _decode(self, tokens: Sequence[int]) -> str:
-        return str(
-            self._tokenizer.decode(
-                list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False
+    def _tokens_after_text(self, text: str) -> tuple[int, ...]:
+        """Encode a text without the space that some tokenizers put before a first word."""
+        if text not in self._encoded:
+            alone, word, both = (
+                tuple(self._tokenizer(some, add_special_tokens=False)["input_ids"])
+                for some in (text, _WORD, _WORD + text)
             )
-        )
+            fits = both[: len(word)] == word
+            self._encoded[text] = both[len(word) :] if fits else alone
+        return self._encoded[text]
 
 
-class Growing(Protocol):
-    """A text that grows by a token at a time."""
-
-    finish: Finish | None
-    """What completed it; None while it grows."""
-    forced: tuple[int, ...]
-    """Tokens that come next, whatever the model would choose."""
-
-    def add(self, token: int) -> bool:
-        """Take the next token; True when the text is complete."""
-        ...
-
-    def result(self, truncated: int) -> Text:
-        """The text as an answer."""
-        ...
+def _model_end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return end_tokens(getattr(base, "generation_config", None), model.config, tokenizer)
 
 
-class Writing:
-    """One answer while it grows."""
+def end_tokens(generation_config: Any, config: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Return all ids that end an answer: the checkpoint's, its list included, and the tokenizer's.
 
-    def __init__(
-        self, decoder: Decoder, ends: Collection[int], limit: int, lead: str | None = None
-    ) -> None:
-        """Begin an answer.
-
-        Args:
-            decoder: For its stop strings.
-            ends: Ids that end the answer.
-            limit: Most tokens.
-            lead: After a thought, what the token that closed it says of the answer; white space
-                there belongs to the mark. None where nothing was thought.
-        """
-        self.finish: Finish | None = None
-        self.forced: tuple[int, ...] = ()
-        self._lead = lead
-        self._decoder = decoder
-        self._ends = ends
-        self._limit = limit
-        self._tokens: list[int] = []
-
-    def add(self, token: int) -> bool:
-        """Take the next token; True when the answer is complete."""
-        if self.finish is not None:
-            return True
-        self._tokens.append(token)
-        if self._has_stop():
-            self.finish = "stop"
-        elif token in self._ends:
-            self._tokens.pop()
-            self.finish = "end"
-        elif len(self._tokens) >= self._limit:
-            self.finish = "length"
-        return self.finish is not None
-
-    def result(self, truncated: int) -> Text:
-        """The answer, cut before its first stop string and never inside a character."""
-        if self.finish == "stop":
-            text = self._shaped(self._decoder.text(self._tokens))
-            text = text[: self._decoder.first_stop(text)]
-        else:
-            text = self._shaped(self._decoder.whole_characters(self._tokens))
-        return Text(
-            self._decoder.cleaned(text), self.finish or "length", len(self._tokens), truncated
-        )
-
-    def _has_stop(self) -> bool:
-        """Look at the newest tokens only; the whole text is decoded to be sure."""
-        decoder = self._decoder
-        if not decoder.stop:
-            return False
-        if decoder.first_stop(self._recent_text()) is None:
-            return False
-        return decoder.first_stop(self._shaped(decoder.text(self._tokens))) is not None
-
-    def _recent_text(self) -> str:
-        recent = self._decoder.recent(self._tokens)
-        text = self._decoder.text(recent)
-        return self._lead + text if self._lead and len(recent) == len(self._tokens) else text
-
-    def _shaped(self, text: str) -> str:
-        return text if self._lead is None else (self._lead + text).lstrip()
-
-
-def _specials(tokenizer: Any) -> dict[str, int]:
-    """All special tokens: the named ones, and those that only the vocabulary marks as special."""
-    found = {
-        str(token.content): int(number)
-        for number, token in tokenizer.added_tokens_decoder.items()
-        if token.special
+    Raises:
+        BackendError: One of them is not a token id.
+    """
+    named = {
+        "the generation settings": getattr(generation_config, "eos_token_id", None),
+        "the configuration": getattr(config, "eos_token_id", None),
+        "the tokenizer": tokenizer.eos_token_id,
     }
-    for word in tokenizer.all_special_tokens:
-        found.setdefault(str(word), int(tokenizer.convert_tokens_to_ids(word)))
-    return {word: number for word, number in found.items() if word}
+    found = (token for source, ids in named.items() for token in end_ids(ids, source))
+    return tuple(dict.fromkeys(found))
 
 
-def _byte_tokens(tokenizer: Any) -> frozenset[int]:
-    """The ids that stand for single bytes in sentencepiece vocabularies, named `<0x0A>`."""
-    vocabulary = tokenizer.get_vocab()
-    names = (f"<0x{byte:02X}>" for byte in range(256))
-    return frozenset(vocabulary[name] for name in names if name in vocabulary)
+def end_ids(value: Any, source: str) -> tuple[int, ...]:
+    """Check an `eos_token_id` and return it as a tuple: none, one, or a list of ids.
+
+    Args:
+        value: The value in the file.
+        source: The file, for the message.
+
+    Raises:
+        BackendError: It holds something other than token ids.
+    """
+    named = value if isinstance(value, (list, tuple)) else [value]
+    found = [token for token in named if token is not None]
+    for token in found:
+        if not isinstance(token, int) or isinstance(token, bool):
+            raise BackendError(
+                f"{source}: eos_token_id is {value!r}", "it names a token id or a list of them"
+            )
+    return tuple(found)

@@ -1,8 +1,7 @@
-"""What a reasoning model wrote: its thought and its answer, told apart by the marks between them.
+"""Separates the thinking section of a generated text from its answer, by the marks around it.
 
-Pure functions over texts, for every backend alike; knows no tokens and no model. The marks count
-where a thought can stand: before the first word of the answer. An answer may speak of `<think>`
-as of any other word.
+Pure functions over texts, the same for every backend. Marks count only where a thinking section can
+stand, before the first word of the answer: an answer may mention `<think>` like any other word.
 """
 
 from __future__ import annotations
@@ -18,39 +17,41 @@ _SPACE = re.compile(r"\s*")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A written text in its two parts."""
+    """A generated text in its two parts."""
 
-    thought: str
-    """Without marks and the white space around them; several blocks are joined by an empty line."""
+    thinking: str
+    """Without marks and the white space around them; sections are joined by a blank line."""
     answer: str
-    """What follows, without the white space after the closing mark; all that was written, as it
-    was written, where nothing was thought."""
+    """What follows, without the white space after the closing mark; the whole text, unchanged,
+    if it has no thinking section."""
     end: ThinkingEnd
-    """`none`, `closed` or `open`: a text alone does not show that a budget ended it."""
+    """`none`, `closed` or `open`; a text alone does not show that a budget ended it."""
 
 
-def opens_thought(prompt: str, thinking: Thinking) -> bool:
-    """Whether a prompt ends with the opening mark, so that what is written begins as a thought."""
+def opens_thinking(prompt: str, thinking: Thinking) -> bool:
+    """Whether a prompt ends with the opening mark, so that generation starts inside thinking."""
     return prompt.rstrip().endswith(thinking.opening)
 
 
-def split_thought(written: str, thinking: Thinking, prompt: str | None) -> Split:
-    """Tell thought and answer apart.
+def split_thinking(written: str, thinking: Thinking, prompt: str | None) -> Split:
+    """Separate the thinking section from the answer.
 
-    A thought that is never closed has no answer: the answer is empty and `end` is `open`.
+    Thinking that is never closed has no answer: the answer is empty and `end` is `open`.
 
     Args:
-        written: All that the model wrote, marks included, not yet cut at any stop string.
+        written: The whole generated text, marks included, not yet cut at any stop string.
         thinking: The marks.
-        prompt: What the model read before, or None where that is not known, as with a server
-            that formats chats itself: there a closing mark that nothing opened ends a thought.
+        prompt: The prompt, or None if it is not known, as with a server that formats chats itself:
+            a closing mark that nothing opened then ends a thinking section.
     """
     inside = (
-        opens_thought(prompt, thinking) if prompt is not None else _ends_unopened(written, thinking)
+        opens_thinking(prompt, thinking)
+        if prompt is not None
+        else _ends_unopened(written, thinking)
     )
     blocks: list[str] = []
     at = 0
-    # By places, since each copy of the rest would make many blocks quadratic.
+    # By position: copying the rest for every section would be quadratic in their number.
     while inside or written.startswith(thinking.opening, _after_space(written, at)):
         # A model may write the opening mark once more though its prompt ends with it.
         at = _after_space(written, at)
@@ -64,17 +65,17 @@ def split_thought(written: str, thinking: Thinking, prompt: str | None) -> Split
 
 
 def _after_space(text: str, at: int) -> int:
-    """The first place from `at` on where no white space stands."""
+    """The first position from `at` on that holds no white space."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
 def cut_at_stops(answer: str, stops: Sequence[str]) -> tuple[str, bool]:
-    """An answer before its first stop string, and whether it held one; empty stops are none.
+    """Return an answer cut before its first stop string, and whether it held one.
 
     Args:
-        answer: The answer alone: stop strings do not hold inside a thought.
-        stops: Where it ends.
+        answer: The answer alone: stop strings do not apply to thinking.
+        stops: Stop strings; empty ones are ignored.
     """
     found = [at for stop in stops if stop and (at := answer.find(stop)) >= 0]
     return (answer[: min(found)], True) if found else (answer, False)

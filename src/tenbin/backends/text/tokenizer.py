@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from tenbin.backends.base import Boundary
-from tenbin.backends.checkpoint.completeness import TOKENIZER_FILES, damaged_file
 from tenbin.errors import BackendError, ConfigError
 
 DEFAULT_MAX_LENGTH = 2048
@@ -83,7 +81,7 @@ class HfTokenizer:
     def _encoded(self, texts: Iterable[str]) -> Iterator[tuple[str, Sequence[int]]]:
         for part in _batches(dict.fromkeys(texts)):
             # verbose=False: what is too long is truncated, counted and reported later.
-            with telling_faults("the tokenizer fails on a text"):
+            with explain_faults("the tokenizer fails on a text"):
                 batch = self.inner(part, add_special_tokens=False, verbose=False)["input_ids"]
                 pairs = list(zip(part, batch, strict=True))
             yield from pairs
@@ -128,7 +126,7 @@ class HfTokenizer:
     @cached_property
     def thinking_marks(self) -> tuple[str, str] | None:
         """The marks that its vocabulary or its chat template shows thoughts to stand between."""
-        from tenbin.backends.text.chat_format import thinking_marks
+        from tenbin.backends.text.chat_template import thinking_marks
 
         return thinking_marks(self.inner)
 
@@ -141,7 +139,7 @@ class HfTokenizer:
             BackendError: The tokenizer has no template, or its template refuses the turns.
             ConfigError: The template knows no such variable.
         """
-        from tenbin.backends.text.chat_format import render_chat
+        from tenbin.backends.text.chat_template import render_chat
 
         text, folded = render_chat(self.inner, messages, variables or {})
         self.system_role_folded = self.system_role_folded or folded
@@ -175,7 +173,7 @@ class HfTokenizer:
         if self.add_bos is False:
             return ()
         probe = "a"
-        with telling_faults("the tokenizer fails on a single letter"):
+        with explain_faults("the tokenizer fails on a single letter"):
             bare = list(self.inner(probe, add_special_tokens=False)["input_ids"])
             dressed = list(self.inner(probe)["input_ids"])
         own = next(
@@ -192,7 +190,7 @@ class HfTokenizer:
 
 
 @contextmanager
-def telling_faults(what: str) -> Iterator[None]:
+def explain_faults(what: str) -> Iterator[None]:
     """Say in one sentence how a tokenizer failed.
 
     Raises:
@@ -230,67 +228,3 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
             batch, characters = [], 0
     if batch:
         yield batch
-
-
-def load_tokenizer(source: str, **options: Any) -> Any:
-    """A transformers tokenizer.
-
-    Args:
-        source: Folder or hub id.
-        **options: Passed on to AutoTokenizer.
-
-    Raises:
-        BackendError: It cannot be loaded.
-    """
-    from transformers import AutoTokenizer
-
-    from tenbin.backends.checkpoint.quiet import quiet_libraries
-
-    hint = "name another one with the model argument tokenizer=…"
-    try:
-        with quiet_libraries():
-            found = AutoTokenizer.from_pretrained(source, **options)
-            blank, word = _is_blank(found), _false_unknown(found)
-    except BaseException as error:
-        # Any kind: damaged vocabularies break the reader wherever it happens to stand.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        reason = _reason(error, Path(source))
-        if "trust_remote_code" in str(error):
-            hint = "it brings its own code: read it, then add trust_remote_code=True"
-        raise BackendError(f"no tokenizer can be loaded from {source}: {reason}", hint) from error
-    if blank:
-        raise BackendError(f"there is no vocabulary in {source}", hint)
-    if word:
-        raise BackendError(
-            f"the tokenizer of {source} reads unknown characters as {word}, a token of another"
-            " meaning: this version of transformers mistakes its vocabulary",
-            "save it as tokenizer.json with an older transformers and name that as tokenizer=…",
-        )
-    return found
-
-
-def _reason(error: BaseException, folder: Path) -> str:
-    """Why a tokenizer cannot be loaded: a file that is no JSON, or what the library says."""
-    if fault := damaged_file(folder, TOKENIZER_FILES):
-        return fault
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return "its files are missing or unknown" if reason.endswith(":") else reason
-
-
-def _is_blank(tokenizer: Any) -> bool:
-    """Whether plain words have no tokens: transformers makes such tokenizers of absent files."""
-    found = set(tokenizer("a b c 1 2 3 の 。", add_special_tokens=False)["input_ids"])
-    return found <= {tokenizer.unk_token_id, *tokenizer.all_special_ids}
-
-
-def _false_unknown(tokenizer: Any) -> str | None:
-    """The special token, such as EOS, that is wrongly put for what the vocabulary lacks.
-
-    T5's tokenizer takes the third entry of a sentencepiece vocabulary for the unknown token,
-    which in others is BOS or EOS.
-    """
-    others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    rare = tokenizer("\U00013000", add_special_tokens=False)["input_ids"]
-    found = [token for token in rare if token in others]
-    return str(tokenizer.convert_ids_to_tokens(found[0])) if found else None

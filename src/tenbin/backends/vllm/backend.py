@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Any
 
 from tenbin.backends.base import NONE_KNOWN, Backend, BackendSettings, Capabilities, Encoding
-from tenbin.backends.gc_pause import resting_collector
+from tenbin.backends.gc_pause import paused_gc
 from tenbin.backends.text.encoding import EncodedPrompt, encode_prompts
-from tenbin.backends.text.generation_jobs import Job, Pens, job_of
-from tenbin.backends.text.score_requests import answer_rolls, answer_scores
+from tenbin.backends.text.score_requests import answer_rolling, answer_scores
+from tenbin.backends.text.stop_criteria import Job, StopCriteria, job_of
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.vllm.checkpoint import VllmCheckpoint, library_version, open_checkpoint
 from tenbin.backends.vllm.engine import Engine, start_engine
@@ -106,7 +106,7 @@ class VllmBackend:
             if scores or rolls:
                 core, tokenizer = self._scoring(), self._checkpoint.tokenizer
                 yield from answer_scores(core, tokenizer, self._encoding, scores)
-                yield from answer_rolls(core, tokenizer, rolls)
+                yield from answer_rolling(core, tokenizer, rolls)
             if texts:
                 yield from self._write(texts)
 
@@ -127,7 +127,7 @@ class VllmBackend:
             else:
                 yield request.key, found
         if self._writer is None:
-            pens = Pens(None, self._checkpoint.tokenizer.inner, self._checkpoint.ends)
+            pens = StopCriteria(None, self._checkpoint.tokenizer.inner, self._checkpoint.ends)
             if self._core is None:
                 require_finite(self._started(), self._checkpoint.tokenizer.max_length)
             self._writer = VllmWriter(self._started(), pens)
@@ -138,7 +138,7 @@ class VllmBackend:
         if self._closed:
             raise BackendError("the backend was closed", "open it again")
         if self._engine is None:
-            with resting_collector():
+            with paused_gc():
                 self._engine = start_engine(self._checkpoint.options, self._notify)
         return self._engine
 

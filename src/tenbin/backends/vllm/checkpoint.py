@@ -12,13 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.checkpoint.checkpoint import Files, open_files
-from tenbin.backends.checkpoint.fingerprint import fingerprint_of
-from tenbin.backends.checkpoint.identity import identify
+from tenbin.backends.checkpoint.checkpoint import CheckpointFiles, open_files
+from tenbin.backends.checkpoint.fingerprint import fingerprint_of, identify
+from tenbin.backends.checkpoint.loading import choose_dtype
 from tenbin.backends.checkpoint.quiet import quiet_libraries
-from tenbin.backends.hf.model.loading import choose_dtype
-from tenbin.backends.text.generation_jobs import end_tokens
-from tenbin.backends.text.inspection import HfReader
+from tenbin.backends.text.inspection import HfInspector
+from tenbin.backends.text.stop_criteria import end_tokens
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.vllm.arguments import VllmArguments, read_arguments
 from tenbin.backends.vllm.process_output import quiet_import
@@ -84,7 +83,7 @@ def open_checkpoint(settings: BackendSettings) -> VllmCheckpoint:
     parts = {
         "backend": f"vllm {ADAPTER_VERSION}",
         "vllm": library_version(),
-        **identify(files.location, arguments.files, files.digests),
+        **identify(files.location, arguments.files, files.hashes),
         "dtype": dtype,
         "encoding": settings.encoding,
         "add_bos": arguments.files.add_bos_token,
@@ -103,7 +102,7 @@ def open_checkpoint(settings: BackendSettings) -> VllmCheckpoint:
     )
 
 
-def open_reader(settings: BackendSettings) -> HfReader:
+def open_inspector(settings: BackendSettings) -> HfInspector:
     """The tokenizer of the model that the settings name, for diagnosis.
 
     Raises:
@@ -111,7 +110,7 @@ def open_reader(settings: BackendSettings) -> HfReader:
         BackendError: The tokenizer is not there.
     """
     files = open_files(read_arguments(settings).files, settings)
-    return HfReader(files.tokenizer, settings.encoding, (files.location.given,))
+    return HfInspector(files.tokenizer, settings.encoding, (files.location.given,))
 
 
 def library_version() -> str:
@@ -142,7 +141,7 @@ def _device(settings: BackendSettings) -> str:
 
 
 def _engine_options(
-    files: Files, arguments: VllmArguments, dtype: str, share: float | None
+    files: CheckpointFiles, arguments: VllmArguments, dtype: str, share: float | None
 ) -> dict[str, Any]:
     options: dict[str, Any] = {
         "model": files.source.name,
@@ -171,7 +170,7 @@ def _is_spread(options: Mapping[str, Any]) -> bool:
     return any(int(options.get(name) or 1) > 1 for name in sizes)
 
 
-def _generation_config(files: Files) -> Any:
+def _generation_config(files: CheckpointFiles) -> Any:
     from transformers import GenerationConfig
 
     options = {
@@ -185,7 +184,9 @@ def _generation_config(files: Files) -> Any:
         return None
 
 
-def _facts(files: Files, arguments: VllmArguments, dtype: str, device: str) -> dict[str, Any]:
+def _facts(
+    files: CheckpointFiles, arguments: VllmArguments, dtype: str, device: str
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "model": files.location.given,
         "revision": files.location.commit,

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tenbin.backends.finite import is_finite, not_finite
-from tenbin.backends.text.generation_jobs import Job, Pens
-from tenbin.backends.text.stop_criteria import Growing
+from tenbin.backends.text.completion import Completion
+from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.backends.vllm.engine import Asked, Engine
 from tenbin.backends.vllm.scoring import one_token
 from tenbin.records import Failure, Text
@@ -38,7 +38,7 @@ class _Draft:
     job: Job
     owners: Sequence[int]
     """Who gets it."""
-    writing: Growing
+    writing: Completion
     tokens: list[int] = field(default_factory=list)
     """All that follows the prompt, forced tokens included."""
 
@@ -88,7 +88,7 @@ class VllmWriter:
 
     mode = "vLLM's batches and prefix cache; draws are vLLM's own and differ from those of hf"
 
-    def __init__(self, engine: Engine, pens: Pens) -> None:
+    def __init__(self, engine: Engine, pens: StopCriteria) -> None:
         """Prepare.
 
         Args:

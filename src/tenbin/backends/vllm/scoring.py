@@ -20,7 +20,7 @@ from typing import Any
 
 from tenbin.backends.finite import summed
 from tenbin.backends.text.encoding import Row
-from tenbin.backends.text.score_collector import Desk, GroupScore, Target
+from tenbin.backends.text.score_collector import GroupScore, ScoreCollector, Target
 from tenbin.backends.vllm.engine import Asked, Engine
 from tenbin.records import Failure
 
@@ -78,7 +78,7 @@ class _Question:
 
 
 class VllmCore:
-    """Scores rows; implements the ScoringCore protocol of the hf engine."""
+    """Scores rows; implements the ScoringEngine protocol of the hf engine."""
 
     def __init__(self, engine: Engine, way: str) -> None:
         """Score by a way that was found to be right.
@@ -98,7 +98,7 @@ class VllmCore:
         self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
     ) -> Iterator[tuple[int, GroupScore]]:
         """Score groups of rows, each group given as soon as its last row is done."""
-        desk = Desk(groups, known)
+        desk = ScoreCollector(groups, known)
         failures: dict[tuple[int, ...], Failure] = {}
         # Sorted, so that what begins alike is asked in a row and meets its beginning in the cache.
         needed = [ids for ids in sorted(desk.inputs) if not desk.skips([ids])]

@@ -25,7 +25,7 @@ from tenbin.analysis.doctor.template_fit import Fit, judge_fit
 from tenbin.analysis.doctor.thinking import judge_thoughts
 from tenbin.analysis.doctor.truncation import Overflow, judge_overflow, measure_overflow
 from tenbin.analysis.doctor.vocabulary import Spelling, judge_spelling, measure_spelling
-from tenbin.backends.base import TokenReader
+from tenbin.backends.base import TokenizerInspector
 from tenbin.config import RunConfig
 from tenbin.errors import TenbinError
 from tenbin.pipeline.cells import CellSetup
@@ -33,7 +33,7 @@ from tenbin.pipeline.prepare import Data, prompt_settings
 from tenbin.prompts.build import build_prompts, limited
 from tenbin.prompts.example_pool import Pool
 from tenbin.records import Document, Prompt
-from tenbin.records.tokenized import Reading
+from tenbin.records.tokenized import TokenizedPrompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class CellDiagnosis:
 
 
 def examine_cell(
-    setup: CellSetup, data: Data, config: RunConfig, reader: TokenReader
+    setup: CellSetup, data: Data, config: RunConfig, reader: TokenizerInspector
 ) -> tuple[CellDiagnosis, list[bytes]]:
     """Look at one cell.
 
@@ -102,7 +102,7 @@ def examine_cell(
             error.hint or "see `tenbin validate`",
         )  # fmt: skip
         return CellDiagnosis(setup, fit, None, (refused,)), []
-    readings = reader.read(prompts)
+    readings = reader.tokenize(prompts)
     packed = pack_rows(readings)
     measures = _measure(
         setup, prompts, readings, packed, markers, (scored, pool.documents), config, reader
@@ -116,7 +116,7 @@ def _prompts(
     documents: Sequence[Document],
     pool: Pool,
     config: RunConfig,
-    reader: TokenReader,
+    reader: TokenizerInspector,
 ) -> Iterator[Prompt]:
     """The prompts of a sample that is spread over the set, each as a run would ask it.
 
@@ -132,7 +132,9 @@ def _prompts(
     return build_prompts(setup.task, setup.cell, documents, pool, limit, settings, reader.tokenizer)
 
 
-def _read(words: list[str], reader: TokenReader, stop: Sequence[str] = ()) -> tuple[Marker, ...]:
+def _read(
+    words: list[str], reader: TokenizerInspector, stop: Sequence[str] = ()
+) -> tuple[Marker, ...]:
     encoded = dict(zip(words, reader.encode(words), strict=True))
     return read_markers(words, encoded, reader.vocabulary, reader.decode, stop)
 
@@ -140,12 +142,12 @@ def _read(words: list[str], reader: TokenReader, stop: Sequence[str] = ()) -> tu
 def _measure(
     setup: CellSetup,
     prompts: Sequence[Prompt],
-    readings: Sequence[Reading],
+    readings: Sequence[TokenizedPrompt],
     packed: Sequence[bytes],
     markers: tuple[Marker, ...],
     documents: tuple[Sequence[Document], Sequence[Document]],
     config: RunConfig,
-    reader: TokenReader,
+    reader: TokenizerInspector,
 ) -> Measures:
     vocabulary = reader.vocabulary
     met = {prompt.document for prompt in prompts}, {id for p in prompts for id in p.examples}

@@ -9,7 +9,7 @@ from typing import Any
 from tenbin.analysis.doctor.cost import count_distinct
 from tenbin.analysis.doctor.finding import Severity, worst
 from tenbin.analysis.doctor.vocabulary import Spelling, join_spelling
-from tenbin.backends.registry import open_reader
+from tenbin.backends.registry import open_inspector
 from tenbin.config import AUTO, RunConfig, build_config
 from tenbin.pipeline.cells import choose_cells, pairing_notices
 from tenbin.pipeline.doctor.cell import CellDiagnosis, examine_cell
@@ -68,7 +68,7 @@ def examine(config: RunConfig, listener: Listener) -> Examination:
     notices = [*pairing_notices(config, setups), *data.notices()]
     for notice in notices:
         listener.message(notice)
-    reader = open_reader(backend_settings(config, listener.message))
+    reader = open_inspector(backend_settings(config, listener.message))
     cells: list[CellDiagnosis] = []
     rows: dict[str, list[bytes]] = {}
     for setup in setups:

@@ -1,51 +1,60 @@
-"""Decoding of many rows: they enter when there is room and leave when they are complete.
+"""Decode steps of many rows: rows enter when there is room and leave when they are complete.
 
-Knows rows, their cache and their answers; the model is `reading`'s, prompts are `filling`'s, stop
-strings are `writing`'s.
-On a device that works by itself the next step is begun before the last one is looked at, so that
-the one copy of new tokens to the host and the search for stop strings cost no waiting.
+On a device that works asynchronously the next step is launched before the last one is examined, so
+that copying new tokens to the host and searching for stop strings cost no waiting. A row then runs
+one step beyond its end, which is ignored.
+
+A step of a large model launches a thousand small kernels, which takes the host longer than the GPU
+needs to run them. On CUDA a step of a given shape is therefore captured as a CUDA graph the second
+time, and replayed from then on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
-from tenbin.backends.hf.generation.decode_step import Stepper
 from tenbin.backends.hf.generation.kv_cache import SlotCache
-from tenbin.backends.hf.generation.model_runner import Reader
-from tenbin.backends.hf.generation.prefill import Filling
-from tenbin.backends.hf.generation.sampler import NO_TOKEN, Choice
-from tenbin.backends.hf.generation.shared_prefixes import Family, Ids
-from tenbin.backends.text.stop_criteria import Growing
+from tenbin.backends.hf.generation.model_runner import ModelRunner
+from tenbin.backends.hf.generation.prefill import Prefill
+from tenbin.backends.hf.generation.sampler import NO_TOKEN, Sampler
+from tenbin.backends.hf.generation.shared_prefixes import PrefixGroup
+from tenbin.backends.hf.model.memory import is_out_of_memory
+from tenbin.backends.hf.model.prefix_tree import Ids
+from tenbin.backends.text.completion import Completion
 
 _REFILL = 4
-"""Waiting prompts enter when one row in so many is free: reading a few at a time is dear."""
+"""Waiting prompts enter when one row in so many is free: a prefill of a few prompts at a time costs
+nearly as much as one of many."""
+_ROW_STRIDE = 16
+_REACH_STRIDE = 32
+"""Shapes of captured steps: coarse enough to recur, fine enough not to waste much."""
 
 
 @dataclass(slots=True)
 class _Row:
     job: int
-    place: int
-    """Where its next token is read."""
+    position: int
+    """Position of the token that the next step reads."""
     next: int
-    """Where the next token stands that is looked at."""
-    writing: Growing
+    """Position of the next token to examine; with lookahead it lags behind `position`."""
+    completion: Completion
     forced: dict[int, int] = field(default_factory=dict)
-    """Place → token that stands there, whatever the model chose."""
+    """Position → token that stands there, whatever the model chose."""
     is_broken: bool = False
-    """Whether the model gave no token: its logits are not finite."""
+    """Whether the model gave no token, because its logits are not finite."""
 
     @property
     def is_done(self) -> bool:
         """Whether nothing more is wanted of it."""
-        return self.is_broken or self.writing.finish is not None
+        return self.is_broken or self.completion.finish is not None
 
     def force(self) -> None:
-        """Take over what the writing wants next."""
-        self.forced.update(enumerate(self.writing.forced, self.next))
+        """Take over the tokens that the completion forces next."""
+        self.forced.update(enumerate(self.completion.forced, self.next))
 
 
 class _Copy:
@@ -55,7 +64,7 @@ class _Copy:
         self._tokens = tokens.to("cpu", non_blocking=True)
         self._arrival: torch.cuda.Event | None = None
         if tokens.is_cuda:
-            # Waiting for the stream would mean waiting for the step that was begun since.
+            # Waiting for the stream would mean waiting for the step that was launched since.
             self._arrival = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._arrival.record()
 
@@ -66,133 +75,224 @@ class _Copy:
         return found
 
 
-class Decoding:
-    """One batch of rows and the prompts that wait for a place in it."""
+class DecodeBatch:
+    """One batch of rows, and the prompts that wait for a row."""
 
     def __init__(
         self,
-        reader: Reader,
+        runner: ModelRunner,
         prompts: Sequence[Ids],
-        writings: Sequence[Growing],
-        waiting: Sequence[Family],
+        completions: Sequence[Completion],
+        waiting: Sequence[PrefixGroup],
         rows: int,
         length: int,
-        fill: Callable[[SlotCache], Filling],
-        choice: Choice | None = None,
+        prefill: Callable[[SlotCache], Prefill],
+        sampler: Sampler | None = None,
         seeds: Sequence[int] | None = None,
     ) -> None:
         """Prepare a batch.
 
         Args:
-            reader: The model.
+            runner: The model.
             prompts: Token ids of every prompt.
-            writings: Their answers.
-            waiting: Which of them are written, by shared beginning.
-            rows: Rows a step.
+            completions: Their completions.
+            waiting: Which of them are decoded, by shared prefix.
+            rows: Rows per step.
             length: Tokens of the longest prompt and its answer.
-            fill: Makes what reads prompts into a cache.
-            choice: How tokens are chosen; by default the most likely ones are taken.
-            seeds: Decide what is drawn, one a prompt.
+            prefill: Makes what prefills prompts into a cache.
+            sampler: Chooses tokens; greedy by default.
+            seeds: Seed of the sampler for each prompt.
         """
-        self._reader = reader
+        self._runner = runner
         self._prompts = prompts
-        self._writings = writings
+        self._completions = completions
         self._seeds = seeds or [0] * len(prompts)
-        self._waiting = [
-            (family, job) for family in reversed(waiting) for job in family.members[::-1]
-        ]
+        # Reversed, so that the next prompt is popped from the end. Prompts with a common prefix
+        # stay together, so that they enter together and share its prefill.
+        self._waiting = [(group, job) for group in reversed(waiting) for job in group.members[::-1]]
         self._cache = SlotCache(rows, length)
-        self._filling = fill(self._cache)
+        self._prefill = prefill(self._cache)
         self._active: list[_Row] = []
-        self.broken: set[int] = set()
+        self.not_finite: set[int] = set()
         """Jobs without an answer, because logits were not finite."""
-        self._stepper = Stepper(reader, self._cache, choice or Choice(None))
+        self._stepper = DecodeStepper(runner, self._cache, sampler or Sampler(None))
 
     @torch.inference_mode()
-    def run(self, ahead: bool) -> Iterator[int]:
+    def run(self, lookahead: bool) -> Iterator[int]:
         """Decode until every answer is complete.
 
         Args:
-            ahead: Whether to begin a step before looking at the one before.
+            lookahead: Whether to launch a step before examining the previous one.
 
         Yields:
             The number of each job whose answer is complete.
         """
-        begun: list[tuple[list[_Row], _Copy]] = []
+        launched: list[tuple[list[_Row], _Copy]] = []
         while self._active or self._waiting:
-            self._enter()
-            begun.append(self._begin())
-            if ahead and len(begun) == 1:
+            self._admit()
+            launched.append(self._launch_step())
+            if lookahead and len(launched) == 1:
                 continue
-            yield from self._look(*begun.pop(0))
-            self._leave()
+            yield from self._examine(*launched.pop(0))
+            self._evict()
 
-    def _enter(self) -> None:
+    def _admit(self) -> None:
+        """Prefill waiting prompts into free rows."""
         free = self._cache.rows - len(self._active)
         if not self._waiting or (self._active and free * _REFILL < self._cache.rows):
             return
         start = len(self._active)
         taken = [self._waiting.pop() for _ in range(min(free, len(self._waiting)))]
-        self._filling.read(taken, start)
-        # A prompt's last token is the first to be decoded.
+        self._prefill.run(taken, start)
+        # Prefill leaves a prompt's last token out: the first decode step reads it, and its logits
+        # give the first token of the answer.
         jobs = [job for _, job in taken]
         ends = [len(self._prompts[job]) - 1 for job in jobs]
         last = [self._prompts[job][-1] for job in jobs]
         seeds = [self._seeds[job] for job in jobs]
         rows = slice(start, start + len(jobs))
-        self._stepper.tokens[rows] = torch.tensor(last).to(self._reader.device, non_blocking=True)
-        self._stepper.places[rows] = torch.tensor(ends).to(self._reader.device, non_blocking=True)
-        self._stepper.seeds[rows] = torch.tensor(seeds).to(self._reader.device, non_blocking=True)
+        device = self._runner.device
+        self._stepper.tokens[rows] = torch.tensor(last).to(device, non_blocking=True)
+        self._stepper.positions[rows] = torch.tensor(ends).to(device, non_blocking=True)
+        self._stepper.seeds[rows] = torch.tensor(seeds).to(device, non_blocking=True)
         entered = [
-            _Row(job, place, place + 1, self._writings[job])
-            for job, place in zip(jobs, ends, strict=True)
+            _Row(job, position, position + 1, self._completions[job])
+            for job, position in zip(jobs, ends, strict=True)
         ]
         for row in entered:
             row.force()
         self._active += entered
 
-    def _begin(self) -> tuple[list[_Row], _Copy]:
-        reach = max(row.place for row in self._active) + 1
+    def _launch_step(self) -> tuple[list[_Row], _Copy]:
+        reach = max(row.position for row in self._active) + 1
         for at, row in enumerate(self._active):
-            if row.place in row.forced:
-                self._stepper.tokens[at] = row.forced[row.place]
+            if row.position in row.forced:
+                self._stepper.tokens[at] = row.forced[row.position]
         new = self._stepper.step(len(self._active), reach)
         for row in self._active:
-            row.place += 1
+            row.position += 1
         return list(self._active), _Copy(new)
 
-    def _look(self, rows: Sequence[_Row], tokens: _Copy) -> Iterator[int]:
+    def _examine(self, rows: Sequence[_Row], tokens: _Copy) -> Iterator[int]:
+        """Add new tokens to their completions and yield the jobs that are complete."""
         for row, token in zip(rows, tokens.values(), strict=True):
             if row.is_done:
                 continue
             if token == NO_TOKEN:
                 row.is_broken = True
-                self.broken.add(row.job)
+                self.not_finite.add(row.job)
                 yield row.job
                 continue
-            complete = row.writing.add(row.forced.get(row.next, token))
+            complete = row.completion.add(row.forced.get(row.next, token))
             row.next += 1
-            if row.writing.forced:
+            if row.completion.forced:
                 row.force()
             if complete:
                 yield row.job
 
-    def _leave(self) -> None:
-        """Fill the places of complete rows with rows from the end."""
+    def _evict(self) -> None:
+        """Remove complete rows and fill their places with rows from the end.
+
+        Active rows stay contiguous, so that a step computes the first `count` rows and no others.
+        """
         kept = [at for at, row in enumerate(self._active) if not row.is_done]
         count = len(kept)
         if count == len(self._active):
             return
-        # Whoever comes there next does not read them, but multiplies them by zero.
+        # The next job in such a row masks these slots, but a mask multiplies by zero, and 0 times
+        # NaN is NaN.
         self._cache.clear([at for at, row in enumerate(self._active) if row.is_broken])
         free = [at for at in range(count) if self._active[at].is_done]
         sources = [at for at in kept if at >= count]
         if free:
             self._cache.move(sources, free)
-            origin = torch.tensor(sources).to(self._reader.device, non_blocking=True)
-            target = torch.tensor(free).to(self._reader.device, non_blocking=True)
-            for kind in (self._stepper.tokens, self._stepper.places, self._stepper.seeds):
-                kind[target] = kind[origin]
+            origin = torch.tensor(sources).to(self._runner.device, non_blocking=True)
+            target = torch.tensor(free).to(self._runner.device, non_blocking=True)
+            for state in (self._stepper.tokens, self._stepper.positions, self._stepper.seeds):
+                state[target] = state[origin]
             for source, place in zip(sources, free, strict=True):
                 self._active[place] = self._active[source]
         del self._active[count:]
+
+
+class DecodeStepper:
+    """Runs decode steps: reads the newest token of every row and samples the next one."""
+
+    def __init__(self, runner: ModelRunner, cache: SlotCache, sampler: Sampler) -> None:
+        """Allocate a batch's tensors.
+
+        They are updated in place: a captured graph reads and writes fixed addresses.
+
+        Args:
+            runner: The model.
+            cache: Its rows.
+            sampler: Chooses the next tokens.
+        """
+        self._runner = runner
+        self._cache = cache
+        self._sampler = sampler
+        device = runner.device
+        self.tokens = torch.zeros(cache.rows, dtype=torch.long, device=device)
+        self.positions = torch.zeros(cache.rows, dtype=torch.long, device=device)
+        self.seeds = torch.zeros(cache.rows, dtype=torch.long, device=device)
+        self._captures = runner.can_capture
+        self._seen: set[tuple[int, int]] = set()
+        self._graphs: dict[tuple[int, int], tuple[Any, torch.Tensor]] = {}
+        self._pool: Any = None
+
+    def step(self, count: int, reach: int) -> torch.Tensor:
+        """Advance the first rows by one token.
+
+        Args:
+            count: How many rows.
+            reach: The largest of their positions plus one.
+
+        Returns:
+            The new tokens, `NO_TOKEN` where there is none; valid until the next step.
+        """
+        if not self._captures:
+            return self._advance(count, reach)[:count]
+        # Rows without a job are computed along: nobody reads their slots.
+        rows = min(self._cache.rows, -(-count // _ROW_STRIDE) * _ROW_STRIDE)
+        reach = min(self._cache.length, -(-reach // _REACH_STRIDE) * _REACH_STRIDE)
+        shape = (rows, reach)
+        if shape in self._graphs:
+            graph, new = self._graphs[shape]
+            self._cache.begin_decode(self.positions[:rows], reach)
+            graph.replay()
+            return new[:count]
+        if shape in self._seen:
+            captured = self._capture(shape)
+            if captured is not None:
+                return captured[:count]
+        # The first time runs uncaptured: it warms up lazily built kernels, and many shapes never
+        # come again.
+        self._seen.add(shape)
+        return self._advance(rows, reach)[:count]
+
+    def _capture(self, shape: tuple[int, int]) -> torch.Tensor | None:
+        graph: Any = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize(self._runner.device)
+        try:
+            with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
+                new = self._advance(*shape)
+        except RuntimeError as error:
+            if is_out_of_memory(error):
+                raise
+            # Some models synchronise with the host in the middle of a step; they run uncaptured.
+            self._captures = False
+            torch.cuda.synchronize(self._runner.device)
+            return None
+        self._pool = graph.pool()
+        self._graphs[shape] = (graph, new)
+        graph.replay()
+        return new
+
+    def _advance(self, rows: int, reach: int) -> torch.Tensor:
+        tokens, positions = self.tokens[:rows], self.positions[:rows]
+        logits = self._runner.decode(self._cache, tokens, positions, reach)
+        new = self._sampler.sample(logits, self.seeds[:rows], positions).to(tokens.device)
+        # A row without a token runs on until the host sees it; the model must get a valid id.
+        tokens.copy_(new.clamp(min=0))
+        positions.add_(1).clamp_(max=self._cache.length - 1)
+        return new

@@ -1,7 +1,4 @@
-"""A causal model that reads into a slot cache: whole stretches, or one token a row.
-
-Knows the model's forward; knows no request and no text.
-"""
+"""Runs a model on a slot cache: prefill of rows or packs, and decode steps of one token per row."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 import torch
 
 from tenbin.backends.hf.generation.kv_cache import SlotCache
-from tenbin.backends.hf.generation.row_positions import keys_uncopied, rows_at
+from tenbin.backends.hf.kernels.decode_attention import grouped_keys, row_positions
 from tenbin.backends.hf.kernels.tree_attention import (
     NAME,
     active_plan,
@@ -24,11 +21,11 @@ from tenbin.backends.hf.model.memory import input_device, send
 from tenbin.backends.hf.model.prefix_tree import Pack
 
 
-class Reader:
-    """A model whose cache is a `SlotCache`."""
+class ModelRunner:
+    """A causal language model whose KV cache is a `SlotCache`."""
 
     def __init__(self, model: Any) -> None:
-        """Look at the model's forward once.
+        """Inspect the model's forward once.
 
         Args:
             model: A transformers causal language model in eval mode.
@@ -41,22 +38,24 @@ class Reader:
         if "logits_to_keep" in names:
             self._options["logits_to_keep"] = 1
         parts = set(getattr(base, "hf_device_map", {}).values())
-        self.can_record = self.device.type == "cuda" and len(parts) <= 1
-        """Whether a step's kernels can be recorded: one device, and nothing fetched from others."""
+        self.can_capture = self.device.type == "cuda" and len(parts) <= 1
+        """Whether a decode step can be captured as a CUDA graph: one device, nothing offloaded."""
 
-    def fill(self, cache: SlotCache, rows: Sequence[Sequence[int]], start: int, past: int) -> None:
-        """Read stretches of tokens after the first `past` ones of consecutive rows.
+    def prefill(
+        self, cache: SlotCache, rows: Sequence[Sequence[int]], start: int, past: int
+    ) -> None:
+        """Compute tokens that follow the first `past` ones of consecutive rows.
 
-        Shorter stretches are padded on the right, where no token of the row looks; what the
-        padding leaves in the cache is written over before any mask lets it be read.
+        Shorter rows are padded on the right, where no token of the row attends to; what the
+        padding leaves in the cache is overwritten before any mask lets it be read.
         """
         longest = max(len(row) for row in rows)
         if not longest:
             return
-        cache.fill(start, start + len(rows), past)
+        cache.begin_prefill(start, start + len(rows), past)
         ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
         positions = torch.arange(past, past + longest)[None].expand(len(rows), -1)
-        with keys_uncopied(self.device):
+        with grouped_keys(self.device):
             self.model(
                 input_ids=ids.to(self.device, non_blocking=True),
                 position_ids=positions.to(self.device, non_blocking=True),
@@ -64,12 +63,12 @@ class Reader:
                 **self._options,
             )
 
-    def fill_pack(self, cache: SlotCache, pack: Pack, rows: Sequence[Sequence[int]]) -> None:
-        """Read a pack, and write what it computes into all rows that begin with it.
+    def prefill_pack(self, cache: SlotCache, pack: Pack, rows: Sequence[Sequence[int]]) -> None:
+        """Compute a pack and write its keys and values into all rows that share them.
 
         Args:
             cache: Holds the rows; what they held before is lost.
-            pack: Sequences, each distinct beginning once.
+            pack: Sequences, each distinct prefix once.
             rows: The rows of each sequence.
         """
         register()
@@ -86,7 +85,7 @@ class Reader:
         plan = make_plan(pack, self.device)
 
         def keep(layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
-            cache.copy(layer, keys, values, *copies)
+            cache.write_pack(layer, keys, values, *copies)
 
         plan.keep = keep
         with attention_of(self.model, NAME), active_plan(plan):
@@ -96,22 +95,22 @@ class Reader:
                 **{**self._options, "use_cache": False},
             )
 
-    def step(
+    def decode(
         self, cache: SlotCache, tokens: torch.Tensor, positions: torch.Tensor, reach: int
     ) -> torch.Tensor:
-        """Read one token of each of the first rows.
+        """Run one decode step on the first rows.
 
         Args:
-            cache: What the rows have read before.
-            tokens: A token a row, on the model's device.
-            positions: Where it stands in its row.
-            reach: The largest position and one more.
+            cache: Their keys and values so far.
+            tokens: One token per row, on the model's device.
+            positions: Its position in each row.
+            reach: The largest position plus one.
 
         Returns:
             The logits that follow, rows × vocabulary.
         """
-        cache.extend(positions, reach)
-        with rows_at(positions):
+        cache.begin_decode(positions, reach)
+        with row_positions(positions):
             output = self.model(
                 input_ids=tokens[:, None],
                 position_ids=positions[:, None],

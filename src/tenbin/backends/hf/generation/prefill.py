@@ -1,8 +1,8 @@
-"""Reads prompts into a slot cache before they are decoded, each but for its last token.
+"""Prefill: computes the keys and values of prompts, each but for its last token, in a slot cache.
 
-Two ways with one outcome. Rows side by side, padded to the longest of a few: any model that a
-slot cache suits. Or packs of a prefix tree, as in scoring, without padding and with everything that
-is shared read once a pack: where the tree's kernel runs. Knows prompts and rows; knows no answers.
+There are two ways with the same outcome. Padded rows work for any model that works with a slot
+cache. Packs of a prefix tree, as in scoring, have no padding and compute everything shared once per
+pack; they are used where the tree's kernel runs.
 """
 
 from __future__ import annotations
@@ -11,116 +11,118 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Protocol
 
-from tenbin.backends.hf.generation.kv_cache import Prefix, SlotCache
-from tenbin.backends.hf.generation.model_runner import Reader
-from tenbin.backends.hf.generation.shared_prefixes import Family, Ids, portions
-from tenbin.backends.hf.model.compilation import Compiling
-from tenbin.backends.hf.model.prefix_tree import make_packs
+from tenbin.backends.hf.generation.kv_cache import PrefixStates, SlotCache
+from tenbin.backends.hf.generation.model_runner import ModelRunner
+from tenbin.backends.hf.generation.shared_prefixes import PrefixGroup, padded_batches
+from tenbin.backends.hf.model.compilation import Compilation
+from tenbin.backends.hf.model.prefix_tree import Ids, make_packs
 
 
-class Filling(Protocol):
-    """Fills rows of a cache with prompts."""
+class Prefill(Protocol):
+    """Fills rows of a KV cache with prompts."""
 
-    def read(self, jobs: Sequence[tuple[Family, int]], start: int) -> None:
-        """Read prompts but for their last tokens into consecutive rows.
+    def run(self, jobs: Sequence[tuple[PrefixGroup, int]], start: int) -> None:
+        """Prefill prompts but for their last tokens into consecutive rows.
 
         Args:
-            jobs: Numbers of prompts with their families, relatives together.
+            jobs: Numbers of prompts with their prefix groups, members of a group together.
             start: The first row.
         """
         ...
 
 
-class PaddedFilling:
-    """Prompts side by side; beginnings that many share are read first and laid into each row."""
+class PaddedPrefill:
+    """Prompts side by side; a shared prefix is computed once and copied into each row."""
 
     def __init__(
-        self, reader: Reader, cache: SlotCache, prompts: Sequence[Ids], budget: int, spare: int
+        self, runner: ModelRunner, cache: SlotCache, prompts: Sequence[Ids], budget: int, spare: int
     ) -> None:
-        """Prepare to read.
+        """Prepare to prefill.
 
         Args:
-            reader: The model.
+            runner: The model.
             cache: Its rows.
             prompts: Token ids of every prompt.
-            budget: Padded tokens that are read at a time.
-            spare: Padding that costs as much as another forward.
+            budget: Padded tokens per forward pass.
+            spare: Padding that costs as much as another forward pass.
         """
-        self._reader = reader
+        self._runner = runner
         self._cache = cache
         self._prompts = prompts
         self._budget = budget
         self._spare = spare
-        self._held: list[tuple[Ids, Prefix]] = []
+        self._prefixes: list[tuple[Ids, PrefixStates]] = []
+        """Shared prefixes at hand, each the continuation of the one before."""
 
-    def read(self, jobs: Sequence[tuple[Family, int]], start: int) -> None:
-        """Read prompts family by family."""
-        for _, group in groupby(jobs, key=lambda item: id(item[0])):
-            relatives = list(group)
-            self._read_family(relatives[0][0], [job for _, job in relatives], start)
-            start += len(relatives)
+    def run(self, jobs: Sequence[tuple[PrefixGroup, int]], start: int) -> None:
+        """Prefill prompts group by group."""
+        for _, items in groupby(jobs, key=lambda item: id(item[0])):
+            members = list(items)
+            self._run_group(members[0][0], [job for _, job in members], start)
+            start += len(members)
 
-    def _read_family(self, family: Family, jobs: Sequence[int], start: int) -> None:
-        prefix = family.prefix
+    def _run_group(self, group: PrefixGroup, jobs: Sequence[int], start: int) -> None:
+        prefix = group.prefix
         if prefix:
-            self._hold(family, start)
-            self._cache.lay(self._held[-1][1], start, start + len(jobs))
+            self._compute_prefix(group, start)
+            self._cache.write_prefix(self._prefixes[-1][1], start, start + len(jobs))
         rests = [self._prompts[job][len(prefix) : -1] for job in jobs]
         at = 0
-        for count in portions([len(rest) for rest in rests], self._budget, self._spare):
-            self._reader.fill(self._cache, rests[at : at + count], start + at, len(prefix))
+        for count in padded_batches([len(rest) for rest in rests], self._budget, self._spare):
+            self._runner.prefill(self._cache, rests[at : at + count], start + at, len(prefix))
             at += count
 
-    def _hold(self, family: Family, row: int) -> None:
-        """Have a family's beginning at hand; a row that is free is used to read it.
+    def _compute_prefix(self, group: PrefixGroup, row: int) -> None:
+        """Make a group's prefix the last of those at hand; `row` is free and serves to compute it.
 
-        Beginnings that it continues are read first and kept, since its relatives follow.
+        Prefixes that it continues are computed first and kept, since other groups that continue
+        them follow.
         """
-        line = [relative.prefix for relative in family.line()]
-        while self._held and self._held[-1][0] not in line:
-            self._held.pop()
-        for prefix in line[len(self._held) :]:
+        ancestry = [item.prefix for item in group.ancestry()]
+        while self._prefixes and self._prefixes[-1][0] not in ancestry:
+            self._prefixes.pop()
+        for prefix in ancestry[len(self._prefixes) :]:
             past = 0
-            if self._held:
-                past = len(self._held[-1][0])
-                self._cache.lay(self._held[-1][1], row, row + 1)
-            self._reader.fill(self._cache, [prefix[past:]], row, past)
-            self._held.append((prefix, self._cache.lift(row, len(prefix))))
+            if self._prefixes:
+                past = len(self._prefixes[-1][0])
+                self._cache.write_prefix(self._prefixes[-1][1], row, row + 1)
+            self._runner.prefill(self._cache, [prefix[past:]], row, past)
+            self._prefixes.append((prefix, self._cache.read_prefix(row, len(prefix))))
 
 
-class PackedFilling:
-    """Prompts as packs of a prefix tree; what a pack computes is copied to all who share it."""
+class PackedPrefill:
+    """Prompts as packs of a prefix tree; a pack is copied to all rows that share it."""
 
     def __init__(
         self,
-        reader: Reader,
+        runner: ModelRunner,
         cache: SlotCache,
         prompts: Sequence[Ids],
         budget: int,
-        compiling: Compiling | None = None,
+        compilation: Compilation | None = None,
     ) -> None:
-        """Prepare to read.
+        """Prepare to prefill.
 
         Args:
-            reader: The model.
+            runner: The model.
             cache: Its rows.
             prompts: Token ids of every prompt.
-            budget: Tokens a pack.
-            compiling: When to compile the model's layers; None for never.
+            budget: Tokens per pack.
+            compilation: When to compile the model's layers; None for never.
         """
-        self._reader = reader
+        self._runner = runner
         self._cache = cache
         self._prompts = prompts
         self._budget = budget
-        self._compiling = compiling or Compiling("never")
+        self._compilation = compilation or Compilation("never")
         self._tokens = sum(len(prompt) for prompt in prompts)
 
-    def read(self, jobs: Sequence[tuple[Family, int]], start: int) -> None:
-        """Read prompts pack by pack."""
+    def run(self, jobs: Sequence[tuple[PrefixGroup, int]], start: int) -> None:
+        """Prefill prompts pack by pack."""
         rows: dict[Ids, list[int]] = {}
         for row, (_, job) in enumerate(jobs, start):
             if len(self._prompts[job]) > 1:
                 rows.setdefault(self._prompts[job][:-1], []).append(row)
-        with self._compiling.layers_of(self._reader.model, self._tokens):
+        with self._compilation.layers_of(self._runner.model, self._tokens):
             for pack in make_packs(list(rows), self._budget):
-                self._reader.fill_pack(self._cache, pack, [rows[ids] for ids in pack.sequences])
+                self._runner.prefill_pack(self._cache, pack, [rows[ids] for ids in pack.sequences])

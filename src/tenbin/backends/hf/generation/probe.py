@@ -1,8 +1,9 @@
-"""Whether rows of a slot cache give what transformers' generate gives for single prompts.
+"""Probes whether continuous batching gives what transformers' generate gives for single prompts.
 
-Asks the model itself: prompts of different lengths, two of them with a shared beginning, one of
-one token and, where it can be had, one longer than the model's window are decoded side by side,
-and a row changes its place on the way. Never decides by a model's name.
+Random prompts of different lengths, two of them with a shared prefix, one of one token and, if that
+is affordable, one longer than the model's sliding window are decoded side by side, and rows change
+places on the way. The negative control: the tolerance must be smaller than the distance between
+different prompts' logits, or agreement would prove nothing. A model's name decides nothing.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from transformers import GenerationConfig
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.backends.finite import NotFiniteError, broken_model
 from tenbin.backends.hf.generation.kv_cache import SlotCache
-from tenbin.backends.hf.generation.model_runner import Reader
-from tenbin.backends.hf.generation.prefill import Filling, PackedFilling, PaddedFilling
-from tenbin.backends.hf.generation.shared_prefixes import Family
-from tenbin.backends.hf.generation.transformers_generate import OwnSettingsOnly
-from tenbin.backends.hf.model.compilation import Compiling
+from tenbin.backends.hf.generation.model_runner import ModelRunner
+from tenbin.backends.hf.generation.prefill import PackedPrefill, PaddedPrefill, Prefill
+from tenbin.backends.hf.generation.shared_prefixes import PrefixGroup
+from tenbin.backends.hf.generation.transformers_generate import default_generation_config
+from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.memory import input_device, is_out_of_memory
 
 _STEPS = 3
 _SHARED = 9
 _LENGTHS = (13, 1, 22)
 _WINDOW = {"cuda": 8192}
-"""Windows up to this many tokens are gone beyond; elsewhere reading so much takes too long."""
+"""Sliding windows up to this many tokens are exceeded by a prompt; longer ones take too long."""
 _WINDOW_ELSEWHERE = 256
 
 
-class Proof:
-    """Prompts decoded by generate once, to hold other ways against."""
+class GenerationProbe:
+    """Prompts decoded by generate once, to compare other ways with."""
 
     def __init__(self, model: Any, max_length: int) -> None:
-        """Make the prompts; nothing is decoded before a way is asked about.
+        """Make the prompts; nothing is decoded yet.
 
         Args:
             model: A transformers causal language model in eval mode.
@@ -50,29 +51,29 @@ class Proof:
         """Decode the prompts side by side.
 
         Args:
-            packed: Read them as one packed tree before; else padded.
-            compiled: Read them by compiled layers.
+            packed: Prefill them as one packed tree; else as padded rows.
+            compiled: Prefill them by compiled layers.
 
         Returns:
-            The cache that was used, when every step's logits were those of generate; else None.
+            The cache that was used if every step's logits were those of generate, else None.
 
         Raises:
-            NotFiniteError: Those of generate are not finite.
+            NotFiniteError: The logits of generate are not finite.
         """
         model, prompts = self._model, self._prompts
         if prompts is None:
             return None
         try:
             with quiet_libraries():
-                self._expected = self._expected or [_generated(model, ids) for ids in prompts]
+                self._expected = self._expected or [_by_generate(model, ids) for ids in prompts]
                 self._require_finite()
                 answers = [tokens for tokens, _ in self._expected]
-                compiling = Compiling("always" if compiled else "never")
-                found, cache = _side_by_side(model, prompts, answers, packed, compiling)
+                compilation = Compilation("always" if compiled else "never")
+                found, cache = _side_by_side(model, prompts, answers, packed, compilation)
         except NotFiniteError:
             raise
         except Exception as error:
-            # Whatever a foreign forward dislikes, generate is there; memory is another matter.
+            # Whatever a model's forward rejects, generate is left; memory is another matter.
             if is_out_of_memory(error):
                 raise
             return None
@@ -83,7 +84,7 @@ class Proof:
         broken = [not bool(logits.logsumexp(-1).isfinite().all()) for _, logits in self._expected]
         if any(broken):
             raise broken_model(
-                f"after {sum(broken)} of {len(broken)} made-up prompts its logits are NaN or"
+                f"after {sum(broken)} of {len(broken)} random prompts its logits are NaN or"
                 " infinite"
             )
 
@@ -97,9 +98,9 @@ def _prompts(model: Any, max_length: int) -> list[list[int]] | None:
     longest = min(longest, max_length - _STEPS - 1)
     if longest <= _SHARED + 1:
         return None
-    drawn = random.Random(7)
+    generator = random.Random(7)
     rows = [
-        [drawn.randrange(config.vocab_size) for _ in range(min(length, longest))]
+        [generator.randrange(config.vocab_size) for _ in range(min(length, longest))]
         for length in (*_LENGTHS[:-1], longest)
     ]
     rows[2][:_SHARED] = rows[0][:_SHARED]
@@ -107,8 +108,8 @@ def _prompts(model: Any, max_length: int) -> list[list[int]] | None:
 
 
 @torch.inference_mode()
-def _generated(model: Any, ids: Sequence[int]) -> tuple[list[int], torch.Tensor]:
-    """Tokens and logits that follow a prompt alone."""
+def _by_generate(model: Any, ids: Sequence[int]) -> tuple[list[int], torch.Tensor]:
+    """Return the tokens and logits that follow a single prompt."""
     row = torch.tensor([list(ids)]).to(input_device(model))
     settings = GenerationConfig(  # type: ignore[no-untyped-call]
         max_new_tokens=_STEPS,
@@ -119,7 +120,7 @@ def _generated(model: Any, ids: Sequence[int]) -> tuple[list[int], torch.Tensor]
         return_dict_in_generate=True,
         output_logits=True,
     )
-    with OwnSettingsOnly(model):
+    with default_generation_config(model):
         output = model.generate(
             input_ids=row, attention_mask=torch.ones_like(row), generation_config=settings
         )
@@ -133,34 +134,35 @@ def _side_by_side(
     prompts: Sequence[Sequence[int]],
     answers: Sequence[Sequence[int]],
     packed: bool,
-    compiling: Compiling,
+    compilation: Compilation,
 ) -> tuple[torch.Tensor, SlotCache]:
-    """Logits that follow the same prompts in a slot cache, rows × steps × vocabulary."""
-    reader = Reader(model)
+    """Return the logits that follow the same prompts in a slot cache, rows × steps × vocabulary."""
+    runner = ModelRunner(model)
     longest = max(len(ids) for ids in prompts)
     cache = SlotCache(len(prompts), longest + _STEPS)
-    # The rows that share a beginning stand together; the others follow.
+    # Rows of one prefix group are consecutive.
     order = [0, 2, 1]
     rows = [tuple(prompts[at]) for at in order]
-    common = Family(rows[0][:_SHARED], None)
-    jobs = [(common, 0), (common, 1), (Family((), None), 2)]
-    filling: Filling = PaddedFilling(reader, cache, rows, 1 << 30, 1 << 30)
+    common = PrefixGroup(rows[0][:_SHARED], None)
+    jobs = [(common, 0), (common, 1), (PrefixGroup((), None), 2)]
+    prefill: Prefill = PaddedPrefill(runner, cache, rows, 1 << 30, 1 << 30)
     if packed:
-        filling = PackedFilling(reader, cache, rows, 1 << 30, compiling)
-    filling.read(jobs, 0)
+        prefill = PackedPrefill(runner, cache, rows, 1 << 30, compilation)
+    prefill.run(jobs, 0)
     tokens = [prompts[at][-1] for at in order]
     found: dict[int, list[torch.Tensor]] = {at: [] for at in order}
     for step in range(_STEPS):
         places = [len(prompts[at]) - 1 + step for at in order]
-        logits = reader.step(
+        logits = runner.decode(
             cache,
-            torch.tensor(tokens).to(reader.device),
-            torch.tensor(places).to(reader.device),
+            torch.tensor(tokens).to(runner.device),
+            torch.tensor(places).to(runner.device),
             max(places) + 1,
         )
         for row, at in enumerate(order):
             found[at].append(logits[row].float().cpu())
         if step == 0:
+            # As when a complete row is replaced by the last one.
             cache.move([2, 0], [0, 2])
             order = order[::-1]
         tokens = [answers[at][step] for at in order]
@@ -168,14 +170,14 @@ def _side_by_side(
 
 
 def _agree(wanted: torch.Tensor, found: torch.Tensor, precise: bool) -> bool:
-    """Equal up to rounding, by a measure that tells one prompt's logits from another's."""
+    """Whether logits agree within a tolerance that distinguishes one prompt's from another's."""
     allowed = float(wanted.std()) * (1e-3 if precise else 0.08)
-    # NaN compares as False, which is the answer wanted.
+    # NaN compares as False, which refuses the model.
     others = wanted.roll(1, 0)
     return _distances(wanted, found)[-1] <= allowed < _distances(wanted, others)[0]
 
 
 def _distances(first: torch.Tensor, second: torch.Tensor) -> list[float]:
-    """Root mean squares over the vocabulary, the smallest first."""
+    """Return root mean squares over the vocabulary, the smallest first."""
     found: list[float] = (first - second).square().mean(-1).sqrt().flatten().sort()[0].tolist()
     return found

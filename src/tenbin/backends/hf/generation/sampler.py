@@ -1,12 +1,12 @@
-"""The next token of every row: the most likely one, or one that is drawn.
+"""Chooses the next token of every row: the most likely one, or a sampled one.
 
-A draw rests on the row's seed, the place of the token before it and the logits, and on nothing
-else: not on the batch, its order, its size or what was drawn before. Every token of the vocabulary
-gets a random number of its own, a hash of (seed, place, token), which becomes Gumbel noise on its
-logit; the largest sum wins. That draws exactly from the softmax. Logits that differ by rounding, as
-they do between batch sizes, give the same token unless two sums are as near as that; in an inverted
-cumulative distribution they would shift a border for every token.
-Everything stays on the logits' device. Knows tensors; knows no request and no text.
+A sampled token depends on the row's seed, the position of the token before it and the logits, and
+on nothing else: not on the batch, its order, its size or what was sampled before. Every token of
+the vocabulary gets a random number of its own, a hash of (seed, position, token), which becomes
+Gumbel noise on its logit; the largest sum wins. That samples exactly from the softmax. Logits that
+differ by rounding, as they do between batch sizes, give the same token unless two sums are as near
+as that; inverting a cumulative distribution would instead shift a border for every token.
+Everything stays on the logits' device.
 """
 
 from __future__ import annotations
@@ -18,65 +18,66 @@ from tenbin.records import Sampling
 GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _FIRST = 0xBF58476D1CE4E5B9 - (1 << 64)
 _SECOND = 0x94D049BB133111EB - (1 << 64)
-"""SplitMix64, as signed numbers: torch's whole numbers wrap around."""
+"""Constants of SplitMix64, as signed numbers: torch's integers wrap around."""
 _SPREAD = 0x9E3779B1 - (1 << 32)
 _MIX = (0x21F0AAAD, 0x735A2D97)
-"""A mix of 32 bits with little bias: shifts by 16, 15 and 15, these factors between them."""
+"""A 32-bit mix with little bias: shifts by 16, 15 and 15, these factors between them."""
 NO_TOKEN = -1
-"""Stands for the token of a row whose logits give none: they hold NaN, or nothing but infinities.
-Such a row has no answer."""
+"""The token of a row whose logits give none, because they hold NaN or only infinities."""
 _HEAD = 1024
-"""Most likely tokens among which the end of top_p is looked for first, where all may be drawn."""
+"""Most likely tokens among which the end of top_p is searched first, if there is no top_k."""
 
 
-class Choice:
-    """How rows choose their next token; all rows of a batch choose in the same way."""
+class Sampler:
+    """Chooses next tokens; all rows of a batch have the same sampling."""
 
     def __init__(self, sampling: Sampling | None) -> None:
-        """Prepare a choice.
+        """Prepare a sampler.
 
         Args:
-            sampling: How tokens are drawn; None: the most likely one is taken.
+            sampling: Temperature, top_k and top_p; None for greedy decoding.
         """
         self._sampling = sampling
 
-    def next(self, logits: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    def sample(
+        self, logits: torch.Tensor, seeds: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
         """Choose a token for each row.
 
         Args:
             logits: Rows × vocabulary.
             seeds: Of each row, 64 bits.
-            places: Where in its row the token stands that the logits follow.
+            positions: Position in its row of the token that the logits follow.
 
         Returns:
-            A token a row, on the logits' device; `NO_TOKEN` where the logits give none.
+            One token per row, on the logits' device; `NO_TOKEN` where the logits give none.
         """
         if self._sampling is None:
-            return _sound(logits, logits.argmax(-1))
+            return _checked(logits, logits.argmax(-1))
         kept = filtered(logits, self._sampling)
-        noise = gumbel(seeds.to(kept.device), places.to(kept.device), kept.shape[-1])
-        return _sound(kept, noise.add_(kept).argmax(-1))
+        noise = gumbel(seeds.to(kept.device), positions.to(kept.device), kept.shape[-1])
+        return _checked(kept, noise.add_(kept).argmax(-1))
 
 
-def _sound(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
-    """Chosen tokens, `NO_TOKEN` where the softmax of the logits has no value.
+def _checked(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
+    """Return the chosen tokens, `NO_TOKEN` where the softmax of the logits has no value.
 
-    One number a row tells: NaN is the largest of all to argmax and positive infinity comes next,
-    so either is what was chosen if it is there, and negative infinity is chosen only if there is
-    nothing else. Nothing is looked at on the host.
+    The logit of the chosen token tells: to argmax NaN is the largest value and positive infinity
+    comes next, so either was chosen if it is there, and negative infinity is chosen only if there
+    is nothing else. The host is not involved.
     """
     sound = logits.gather(-1, chosen[:, None])[:, 0].isfinite()
     if logits.device.type not in ("cpu", "cuda"):
-        # Elsewhere argmax may pass NaN over.
+        # On other devices argmax may overlook NaN.
         sound &= ~logits.isnan().any(-1)
     return chosen.masked_fill(~sound, NO_TOKEN)
 
 
 def filtered(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
-    """Logits by temperature, minus infinity for tokens that top_k and top_p leave out.
+    """Divide logits by the temperature and exclude tokens by top_k and top_p.
 
-    Tokens as likely as the last one that stays in stay in as well: which of them went would be
-    chance.
+    Tokens as likely as the last one that is kept are kept as well: which of them to exclude would
+    be arbitrary.
     """
     scores = logits.float() / sampling.temperature
     if 0 < sampling.top_k < scores.shape[-1]:
@@ -89,10 +90,10 @@ def filtered(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
 
 
 def _nucleus_floor(scores: torch.Tensor, top_p: float, likely: int) -> torch.Tensor:
-    """The score of the last token that is needed to reach the share, found among `likely` ones."""
+    """Return the score of the last token needed to reach top_p, searched among `likely` ones."""
     total = scores.logsumexp(-1, keepdim=True)
     if scores.is_cuda or likely >= scores.shape[-1]:
-        # A GPU would have to be waited for to know whether few tokens are enough.
+        # Finding out whether few tokens are enough would mean waiting for the GPU.
         return _reaching(scores.sort(-1, descending=True).values, total, top_p)[0]
     # A sort of the whole vocabulary takes a CPU as long as a step of a small model.
     floor, short = _reaching(scores.topk(likely).values, total, top_p)
@@ -105,15 +106,15 @@ def _nucleus_floor(scores: torch.Tensor, top_p: float, likely: int) -> torch.Ten
 def _reaching(
     falling: torch.Tensor, total: torch.Tensor, top_p: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first of falling scores that reaches the share, and which rows do not reach it."""
+    """Return the first of falling scores that reaches top_p, and which rows do not reach it."""
     below = (falling - total).exp().cumsum(-1) < top_p
     last = below.sum(-1, keepdim=True).clamp_(max=falling.shape[-1] - 1)
     return falling.gather(-1, last), below[..., -1]
 
 
-def gumbel(seeds: torch.Tensor, places: torch.Tensor, vocabulary: int) -> torch.Tensor:
-    """Gumbel noise for every token of every row, rows × vocabulary, from hashes alone."""
-    state = mixed(mixed(seeds) + places * GOLDEN)
+def gumbel(seeds: torch.Tensor, positions: torch.Tensor, vocabulary: int) -> torch.Tensor:
+    """Return Gumbel noise for every token of every row, rows × vocabulary, from hashes alone."""
+    state = splitmix64(splitmix64(seeds) + positions * GOLDEN)
     low = ((state & 0xFFFFFFFF) - (1 << 31)).to(torch.int32)[:, None]
     high = (state >> 32).to(torch.int32)[:, None]
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=seeds.device)
@@ -128,14 +129,14 @@ def gumbel(seeds: torch.Tensor, places: torch.Tensor, vocabulary: int) -> torch.
 
 
 def noise_of(bits: torch.Tensor) -> torch.Tensor:
-    """Gumbel noise out of the lower 31 of random bits, which are used up."""
-    # A share between 0 and 1, both excluded. Small ones must be exact, not only near: they make the
-    # large noises, which decide, and a vocabulary has many of them.
+    """Turn the lower 31 of random bits into Gumbel noise; `bits` is overwritten."""
+    # Uniform in (0, 1). Small values must be exact: they become the large noises, which decide, and
+    # a vocabulary has many of them. Hence log1p of the complement below.
     share = bits.bitwise_and_(0x7FFFFFFF).float().add_(0.5).mul_(2.0**-31).clamp_(max=1 - 2.0**-24)
     return share.neg_().log1p_().neg_().log_().neg_()
 
 
-def mixed(numbers: torch.Tensor) -> torch.Tensor:
+def splitmix64(numbers: torch.Tensor) -> torch.Tensor:
     """SplitMix64's output function; its shifts fill with zeros, torch's with the sign."""
     numbers = numbers + GOLDEN
     numbers = (numbers ^ ((numbers >> 30) & ((1 << 34) - 1))) * _FIRST

@@ -1,113 +1,133 @@
-"""Generation in rows of one's own: shared beginnings read once, complete rows leave.
+"""The continuous batching scheduler: which jobs share a batch, and how many rows it has.
 
-Knows jobs, memory and which jobs may share a batch; the steps are `decoding`'s. Where memory ends,
-answers that are complete stay and the others begin again in fewer rows. An answer whose logits are
-not finite is begun again by itself: neighbours share products with it, see `scoring`.
+The steps themselves are `decode`'s: prompts are prefilled when rows are free, and a row leaves as
+soon as its answer is complete.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
 from tenbin.backends.finite import NOT_FINITE, not_finite
-from tenbin.backends.hf.generation.decode import Decoding
+from tenbin.backends.hf.generation.decode import DecodeBatch
 from tenbin.backends.hf.generation.kv_cache import SlotCache, rounded_up
-from tenbin.backends.hf.generation.model_runner import Reader
-from tenbin.backends.hf.generation.prefill import Filling, PackedFilling, PaddedFilling
-from tenbin.backends.hf.generation.sampler import Choice
-from tenbin.backends.hf.generation.shared_prefixes import Ids, families
-from tenbin.backends.hf.model.compilation import Compiling
-from tenbin.backends.hf.model.memory import is_out_of_memory, promised_memory, release_memory
-from tenbin.backends.text.generation_jobs import Job, Pens
+from tenbin.backends.hf.generation.model_runner import ModelRunner
+from tenbin.backends.hf.generation.prefill import PackedPrefill, PaddedPrefill, Prefill
+from tenbin.backends.hf.generation.sampler import Sampler
+from tenbin.backends.hf.generation.shared_prefixes import prefix_groups
+from tenbin.backends.hf.model.compilation import Compilation
+from tenbin.backends.hf.model.memory import (
+    free_ram,
+    is_out_of_memory,
+    promised_memory,
+    release_memory,
+)
+from tenbin.backends.hf.model.prefix_tree import Ids
+from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.records import Failure, Text
 
 _ROWS = {"cuda": 256}
 _ROWS_ELSEWHERE = 32
-"""Rows a step: beyond these a step's time grows as fast as its rows."""
+"""Rows per step: beyond these a step's time grows as fast as its rows."""
 _SPARE = {"cuda": 768}
 _SPARE_ELSEWHERE = 32
-"""Tokens of padding that cost as much as another forward."""
+"""Tokens of padding that cost as much as another forward pass."""
 _SHORT = 256
-"""Jobs up to so many tokens share a batch whatever their lengths."""
+"""Jobs of up to so many tokens share a batch whatever their lengths."""
 _UNKNOWN_MEMORY = 4 << 30
 
 
-class OwnLoop:
-    """Decodes jobs in batches that refill."""
+class Scheduler:
+    """Decodes jobs in batches whose rows are refilled."""
 
     mode = "own loop, shared prefix"
+    """Its name in results."""
 
     def __init__(
         self,
         model: Any,
-        pens: Pens,
+        criteria: StopCriteria,
         batch_size: int | Literal["auto"],
         budget: int,
         token_bytes: int,
-        compiling: Compiling | None = None,
+        compilation: Compilation | None = None,
         memory_share: float | None = None,
     ) -> None:
-        """Prepare a loop.
+        """Prepare a scheduler.
 
         Args:
             model: A transformers causal language model in eval mode.
-            pens: Begin the answers.
-            batch_size: Rows a step, or `auto` for as many as memory holds.
-            budget: Padded tokens that are read at a time.
-            token_bytes: Memory that a token takes in the cache.
-            compiling: When packs of prompts are read by compiled layers; None where prompts are
-                read side by side instead.
+            criteria: Say where completions stop.
+            batch_size: Rows per step, or `auto` for as many as memory holds.
+            budget: Padded tokens per prefill.
+            token_bytes: Memory per token in the KV cache.
+            compilation: When packs are prefilled by compiled layers; None to prefill padded rows
+                instead of packs.
             memory_share: Part of the device's memory to count on; None: what is free.
         """
-        self._reader = Reader(model)
-        self._compiling = compiling
-        if compiling is not None:
+        self._runner = ModelRunner(model)
+        self._compilation = compilation
+        if compilation is not None:
             self.mode = f"{type(self).mode}, prompts in packs"
-        self._pens = pens
+        self._criteria = criteria
         self._batch_size = batch_size
         self._budget = budget
         self._token_bytes = max(1, token_bytes)
-        kind = self._reader.device.type
-        self._most = _ROWS.get(kind, _ROWS_ELSEWHERE)
+        kind = self._runner.device.type
+        self._most_rows = _ROWS.get(kind, _ROWS_ELSEWHERE)
         self._spare = _SPARE.get(kind, _SPARE_ELSEWHERE)
-        self._ahead = kind == "cuda"
+        self._lookahead = kind == "cuda"
         self._share = memory_share
-        self._at_first = (self._most, self._budget, self._batch_size)
+        self._initial_sizes = self._sizes
 
-    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
-        """Write an answer to every prompt; all jobs have the same sampling.
+    @property
+    def _sizes(self) -> tuple[int, int, int | Literal["auto"]]:
+        return self._most_rows, self._budget, self._batch_size
+
+    @_sizes.setter
+    def _sizes(self, sizes: tuple[int, int, int | Literal["auto"]]) -> None:
+        self._most_rows, self._budget, self._batch_size = sizes
+
+    def generate(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
+        """Generate an answer to every prompt; all jobs have the same sampling.
 
         Yields:
-            A job's position and its answer; None when memory did not suffice even for one row, a
-            Failure where the model gives no finite logits.
+            A job's position and its answer; None if memory did not suffice even for one row, a
+            Failure if the model gives no finite logits.
         """
         if self._share is not None:
-            # Whatever became too much for earlier jobs: these are batched as any worker would.
-            self._most, self._budget, self._batch_size = self._at_first
+            # Undo what an out-of-memory error of earlier jobs has halved: these jobs must be
+            # batched as any other worker would batch them.
+            self._sizes = self._initial_sizes
         again: list[int] = []
-        for band in _bands(jobs):
-            for at, text in self._write_band(jobs, band):
+        for band in _length_bands(jobs):
+            for at, text in self._generate_band(jobs, band):
+                # A masked neighbour that overflowed still takes part in products, where 0 times
+                # NaN is NaN. So a row that is not finite gets a batch of its own.
                 if isinstance(text, Failure) and text.kind == NOT_FINITE and len(jobs) > 1:
                     again.append(at)
                 else:
                     yield at, text
         for at in again:
-            yield from self._write_band(jobs, [at])
+            yield from self._generate_band(jobs, [at])
 
-    def _write_band(
+    def _generate_band(
         self, jobs: Sequence[Job], band: Sequence[int]
     ) -> Iterator[tuple[int, Text | Failure | None]]:
+        """Generate jobs of similar length; after an out-of-memory error, with fewer rows.
+
+        Answers that are complete are kept; the others start again.
+        """
         left = dict.fromkeys(band)
         rows, alone = self._rows([jobs[at] for at in band]), False
-        before = (rows, self._most, self._budget, self._batch_size)
+        before = (rows, self._sizes)
         while left:
             part = list(left)[: 1 if alone else None]
-            cramped = False
+            out_of_memory = False
             try:
                 for at, text in self._run(jobs, part, min(rows, len(part))):
                     del left[at]
@@ -115,68 +135,72 @@ class OwnLoop:
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
-                cramped = True
-            if not cramped:
+                out_of_memory = True
+            if not out_of_memory:
                 continue
-            # Outside the except block: the traceback holds the batch's tensors.
-            release_memory(self._reader.device)
+            # Outside the except block: the traceback keeps the batch's tensors alive.
+            release_memory(self._runner.device)
             if alone:
                 del left[part[0]]
                 yield part[0], None
-                # It was this one, and no reason to be careful with the others.
+                # This job was too long; the others deserve the former sizes.
                 alone = False
-                rows, self._most, self._budget, self._batch_size = before
+                rows, self._sizes = before
                 continue
-            # One row that others wait for tells nothing about them: each is tried by itself.
+            # With one row at a time, the first job may be the one that does not fit: try it alone.
             alone = rows == 1
             rows = self._shrink(min(rows, len(part)))
 
     def _shrink(self, rows: int) -> int:
-        """Halve what is read at a time and, for good, the rows of a step."""
-        self._most = max(1, rows // 2)
+        """Halve the tokens per prefill and, for good, the rows per step."""
+        self._most_rows = max(1, rows // 2)
         self._budget = max(1, self._budget // 2)
         if self._batch_size != "auto":
-            self._batch_size = min(self._batch_size, self._most)
-        return self._most
+            self._batch_size = min(self._batch_size, self._most_rows)
+        return self._most_rows
 
     def _rows(self, jobs: Sequence[Job]) -> int:
         if self._batch_size != "auto":
             return min(self._batch_size, len(jobs))
         length = rounded_up(max(job.length for job in jobs))
-        held = _free_memory(self._reader.device, self._share) // (self._token_bytes * length)
-        return max(1, min(len(jobs), self._most, held))
+        fitting = _free_memory(self._runner.device, self._share) // (self._token_bytes * length)
+        return max(1, min(len(jobs), self._most_rows, fitting))
 
     def _run(
         self, jobs: Sequence[Job], band: Sequence[int], rows: int
     ) -> Iterator[tuple[int, Text | Failure]]:
         chosen = [jobs[at] for at in band]
         prompts = [job.prompt.ids for job in chosen]
-        writings = [self._pens.begin(job) for job in chosen]
-        decoding = Decoding(
-            self._reader,
+        completions = [self._criteria.begin(job) for job in chosen]
+        batch = DecodeBatch(
+            self._runner,
             prompts,
-            writings,
-            families(prompts, self._spare),
+            completions,
+            prefix_groups(prompts, self._spare),
             rows,
             max(job.length for job in chosen),
-            lambda cache: self._filling(cache, prompts),
-            Choice(chosen[0].sampling),
+            lambda cache: self._prefill(cache, prompts),
+            Sampler(chosen[0].sampling),
             [job.seed for job in chosen],
         )
-        for at in decoding.run(self._ahead):
-            if at in decoding.broken:
+        for at in batch.run(self._lookahead):
+            if at in batch.not_finite:
                 yield band[at], not_finite(math.nan)
             else:
-                yield band[at], writings[at].result(chosen[at].prompt.truncated)
+                yield band[at], completions[at].result(chosen[at].prompt.truncated)
 
-    def _filling(self, cache: SlotCache, prompts: Sequence[Ids]) -> Filling:
-        if self._compiling is None:
-            return PaddedFilling(self._reader, cache, prompts, self._budget, self._spare)
-        return PackedFilling(self._reader, cache, prompts, self._budget, self._compiling)
+    def _prefill(self, cache: SlotCache, prompts: Sequence[Ids]) -> Prefill:
+        if self._compilation is None:
+            return PaddedPrefill(self._runner, cache, prompts, self._budget, self._spare)
+        return PackedPrefill(self._runner, cache, prompts, self._budget, self._compilation)
 
 
-def _bands(jobs: Sequence[Job]) -> list[list[int]]:
-    """Jobs that share a batch, longest first: rows are as long as the longest of them."""
+def _length_bands(jobs: Sequence[Job]) -> list[list[int]]:
+    """Group jobs that share a batch, longest first.
+
+    Every row of a cache is as long as its longest job, so short jobs beside a long one would waste
+    most of their slots: a band ends where a job has less than half the longest one's tokens.
+    """
     bands: list[list[int]] = []
     for at in sorted(range(len(jobs)), key=lambda at: -jobs[at].length):
         longest = jobs[bands[-1][0]].length if bands else 0
@@ -187,16 +211,12 @@ def _bands(jobs: Sequence[Job]) -> list[list[int]]:
 
 
 def _free_memory(device: torch.device, share: float | None) -> int:
-    """Bytes that a cache may take, by what is free or promised: the model's work needs some too."""
+    """Bytes that the KV cache may take; the rest of the memory is for activations."""
     if share is not None and (promised := promised_memory(device, share)) is not None:
         return promised * 6 // 10 if device.type == "cuda" else promised // 3
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return (free + idle) * 6 // 10
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        named = dict(line.split(":", 1) for line in lines)
-        return int(named["MemAvailable"].split()[0]) * 1024 // 3
-    except (OSError, KeyError, ValueError):
-        return _UNKNOWN_MEMORY
+    ram = free_ram()
+    return _UNKNOWN_MEMORY if ram is None else ram // 3

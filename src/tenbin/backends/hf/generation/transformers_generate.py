@@ -1,14 +1,16 @@
-"""Generation by transformers' own generate, for models that rows of one's own do not suit.
+"""Generation by transformers' own generate, for models that the scheduler cannot run.
 
 Nothing of the checkpoint's generation settings is used: neither sampling nor penalties reach an
-answer. Tokens are drawn by `drawing` here too, so that an answer does not depend on the way. Knows
-generate and how rows can be put together; stop strings and text are `writing`'s.
+answer. Tokens are chosen by `sampler` here too, so that an answer does not depend on which of the
+two generated it.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Literal
 
@@ -23,16 +25,18 @@ from transformers import (
 
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.backends.finite import not_finite
-from tenbin.backends.hf.generation.left_padding import takes_left_padding
-from tenbin.backends.hf.generation.sampler import NO_TOKEN, Choice
+from tenbin.backends.hf.generation.sampler import NO_TOKEN, Sampler
 from tenbin.backends.hf.model.memory import input_device, is_out_of_memory, release_memory
 from tenbin.backends.hf.model.rope import LengthClasses
-from tenbin.backends.text.generation_jobs import Job, Pens
-from tenbin.backends.text.stop_criteria import Growing
+from tenbin.backends.text.completion import Completion
+from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.records import Failure, Text
 
+_PADDING = 3
+_PROBE_IDS = (5, 9, 7, 11, 6)
 
-class LibraryGenerate:
+
+class TransformersGenerate:
     """Batches of left-padded prompts, or of prompts of one length."""
 
     mode = "transformers generate"
@@ -40,22 +44,22 @@ class LibraryGenerate:
     def __init__(
         self,
         model: Any,
-        pens: Pens,
+        criteria: StopCriteria,
         max_length: int,
         batch_size: int | Literal["auto"],
         budget: int,
     ) -> None:
-        """Look at the model once.
+        """Inspect the model once.
 
         Args:
             model: A transformers causal language model in eval mode.
-            pens: Begin the answers.
+            criteria: Say where completions stop.
             max_length: Tokens that the model takes.
-            batch_size: Rows a batch, or `auto` for as many as the budget holds.
-            budget: Padded tokens a batch, answers included.
+            batch_size: Rows per batch, or `auto` for as many as the budget holds.
+            budget: Padded tokens per batch, answers included.
         """
         self._model = model
-        self._pens = pens
+        self._criteria = criteria
         self._max_length = max_length
         self._batch_size = batch_size
         self._budget = budget
@@ -64,15 +68,15 @@ class LibraryGenerate:
 
     @cached_property
     def _pads(self) -> bool:
-        """Asked when something is first written this way, which is seldom."""
+        """Probed only when something is generated this way, which is rare."""
         return takes_left_padding(self._model)
 
-    def write(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
-        """Write an answer to every prompt; all jobs have the same sampling.
+    def generate(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
+        """Generate an answer to every prompt; all jobs have the same sampling.
 
         Yields:
-            A job's position and its answer, longest prompts first; None when memory did not
-            suffice even for one row, a Failure where the model gives no finite logits.
+            A job's position and its answer, longest prompts first; None if memory did not suffice
+            even for one row, a Failure if the model gives no finite logits.
         """
         again: list[int] = []
         order = sorted(range(len(jobs)), key=lambda at: -len(jobs[at].prompt.ids))
@@ -83,7 +87,8 @@ class LibraryGenerate:
             if answers is not None:
                 for at, answer in zip(part, answers, strict=True):
                     if isinstance(answer, Failure) and len(part) > 1:
-                        # By itself it may do: neighbours share products with it, see `scoring`.
+                        # By itself it may be finite: a masked neighbour that overflowed still
+                        # takes part in products, where 0 times NaN is NaN.
                         again.append(at)
                     else:
                         yield at, answer
@@ -97,7 +102,7 @@ class LibraryGenerate:
             yield at, found[0] if found else None
 
     def _shrink(self, jobs: Sequence[Job]) -> None:
-        """Halve: later batches of shorter prompts may hold more rows again."""
+        """Halve the budget rather than the rows: shorter prompts may have more rows again."""
         half = len(jobs) // 2
         if self._batch_size != "auto":
             self._batch_size = half
@@ -112,7 +117,7 @@ class LibraryGenerate:
         limit = 0
         for at in order:
             limit = max(limit, jobs[at].room)
-            # A finished row runs on as padding and must not leave the model's window.
+            # A complete row runs on as padding and must not leave the model's window.
             fits = longest + limit <= self._max_length
             if batch and (not fits or self._is_full(len(batch) + 1, longest + limit)):
                 break
@@ -130,7 +135,7 @@ class LibraryGenerate:
         return rows > self._batch_size
 
     def _run(self, jobs: Sequence[Job]) -> list[Text | Failure] | None:
-        rows = [self._pens.begin(job) for job in jobs]
+        rows = [self._criteria.begin(job) for job in jobs]
         try:
             broken = self._generate(jobs, rows)
         except Exception as error:
@@ -146,75 +151,74 @@ class LibraryGenerate:
         ]
 
     @torch.inference_mode()
-    def _generate(self, jobs: Sequence[Job], rows: Sequence[Growing]) -> set[int]:
-        """Let rows grow until they are complete; those that cannot are returned."""
-        draws = _Draws(jobs)
-        ends = _Ends(rows, draws)
+    def _generate(self, jobs: Sequence[Job], rows: Sequence[Completion]) -> set[int]:
+        """Generate until all rows are complete; return those whose logits are not finite."""
+        sampling = _SamplingProcessor(jobs)
+        stopping = _Stopping(rows, sampling)
         longest = max(len(job.prompt.ids) for job in jobs)
         gaps = [longest - len(job.prompt.ids) for job in jobs]
-        filler = self._pens.ends[0] if self._pens.ends else 0
+        filler = self._criteria.ends[0] if self._criteria.ends else 0
         ids = [[filler] * gap + list(job.prompt.ids) for gap, job in zip(gaps, jobs, strict=True)]
         mask = [[0] * gap + [1] * (longest - gap) for gap in gaps]
         settings = GenerationConfig(  # type: ignore[no-untyped-call]
             max_new_tokens=max(job.room for job in jobs),
-            # A drawn token is made the only one, which generate then takes.
+            # The sampled token is made the only one, which greedy search then takes.
             do_sample=False,
             num_beams=1,
             pad_token_id=filler,
-            # Rows end where `Writing` says, which knows the end tokens too.
+            # Rows end where their completions say, which know the end tokens too.
             eos_token_id=None,
         )
-        with quiet_libraries(), OwnSettingsOnly(self._model):
+        processors: list[LogitsProcessor] = [sampling]
+        if any(job.thinking for job in jobs):
+            processors.append(_ForcedTokens(rows))
+        with quiet_libraries(), default_generation_config(self._model):
             self._model.generate(
                 input_ids=torch.tensor(ids).to(self._device),
                 attention_mask=torch.tensor(mask).to(self._device),
                 generation_config=settings,
-                stopping_criteria=StoppingCriteriaList([ends]),
-                logits_processor=LogitsProcessorList([draws, *_forces(jobs, rows)]),
+                stopping_criteria=StoppingCriteriaList([stopping]),
+                logits_processor=LogitsProcessorList(processors),
             )
-        return ends.broken
+        return stopping.broken
 
 
-def _forces(jobs: Sequence[Job], rows: Sequence[Growing]) -> list[LogitsProcessor]:
-    return [_Forces(rows)] if any(job.thinking for job in jobs) else []
-
-
-class _Draws(LogitsProcessor):
-    """Chooses the token of each row, and leaves no other where it is drawn."""
+class _SamplingProcessor(LogitsProcessor):
+    """Chooses the token of each row; if it is sampled, excludes all others."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
-        self._is_drawn = jobs[0].sampling is not None
+        self._is_sampled = jobs[0].sampling is not None
         self.chosen: Any = None
         """The newest token of each row, `NO_TOKEN` where there is none."""
-        self._choice = Choice(jobs[0].sampling)
+        self._sampler = Sampler(jobs[0].sampling)
         self._seeds = torch.tensor([job.seed for job in jobs])
         self._lengths = torch.tensor([len(job.prompt.ids) for job in jobs])
         self._longest = int(self._lengths.max())
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        # Padding before a row does not count: its tokens stand where they stand without it.
-        places = self._lengths + (input_ids.shape[1] - self._longest - 1)
+        # Left padding does not count: positions are those of the row by itself.
+        positions = self._lengths + (input_ids.shape[1] - self._longest - 1)
         device = scores.device
-        self.chosen = self._choice.next(scores, self._seeds.to(device), places.to(device))
-        if not self._is_drawn:
+        self.chosen = self._sampler.sample(scores, self._seeds.to(device), positions.to(device))
+        if not self._is_sampled:
             return scores
-        drawn = self.chosen.clamp(min=0)
-        return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
+        sampled = self.chosen.clamp(min=0)
+        return torch.full_like(scores, -torch.inf).scatter_(1, sampled[:, None], 0.0)
 
 
-class _Ends(StoppingCriteria):
+class _Stopping(StoppingCriteria):
     """Tells generate which rows are complete."""
 
-    def __init__(self, rows: Sequence[Growing], draws: _Draws) -> None:
+    def __init__(self, rows: Sequence[Completion], sampling: _SamplingProcessor) -> None:
         self._rows = rows
-        self._draws = draws
+        self._sampling = sampling
         self.broken: set[int] = set()
         """Rows whose logits were not finite."""
 
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        # One copy to the host: the tokens that stand there, and those that the logits gave.
+        # One copy to the host: the tokens that were appended, and those that the logits gave.
         last = input_ids[:, -1]
-        tokens, chosen = torch.stack((last, self._draws.chosen.to(last.device))).tolist()
+        tokens, chosen = torch.stack((last, self._sampling.chosen.to(last.device))).tolist()
         for at, row in enumerate(self._rows):
             if at in self.broken or row.finish is not None:
                 continue
@@ -226,10 +230,10 @@ class _Ends(StoppingCriteria):
         return torch.tensor(done, device=input_ids.device)
 
 
-class _Forces(LogitsProcessor):
-    """Leaves only the token that a row must write next, where there is one."""
+class _ForcedTokens(LogitsProcessor):
+    """Excludes all tokens but the one that a completion forces next, if there is one."""
 
-    def __init__(self, rows: Sequence[Growing]) -> None:
+    def __init__(self, rows: Sequence[Completion]) -> None:
         self._rows = rows
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
@@ -240,16 +244,47 @@ class _Forces(LogitsProcessor):
         return scores
 
 
-class OwnSettingsOnly:
-    """Hides the checkpoint's generation settings, which generate would mix into ours."""
+@contextmanager
+def default_generation_config(model: Any) -> Iterator[None]:
+    """Hide the checkpoint's generation settings, which generate would mix into ours."""
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    original = base.generation_config
+    blank: Any = GenerationConfig()  # type: ignore[no-untyped-call]
+    base.generation_config = blank
+    try:
+        yield
+    finally:
+        base.generation_config = original
 
-    def __init__(self, model: Any) -> None:
-        self._model = model.get_base_model() if hasattr(model, "get_base_model") else model
 
-    def __enter__(self) -> None:
-        self._settings = self._model.generation_config
-        blank: Any = GenerationConfig()  # type: ignore[no-untyped-call]
-        self._model.generation_config = blank
+@torch.inference_mode()
+def takes_left_padding(model: Any) -> bool:
+    """Whether left padding leaves a row's logits unchanged, by the signature and by trying it.
 
-    def __exit__(self, *details: object) -> None:
-        self._model.generation_config = self._settings
+    Recurrent and hybrid models carry the padding in their state, and some forwards take no mask
+    or no positions to correct it; these get batches of equal length instead.
+    """
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    names = inspect.signature(base.forward).parameters
+    if "attention_mask" not in names or getattr(base, "_is_stateful", False):
+        return False
+    vocabulary = model.config.get_text_config().vocab_size
+    device = input_device(model)
+    plain = [token % vocabulary for token in _PROBE_IDS]
+    mask = [0] * _PADDING + [1] * len(plain)
+    options: dict[str, Any] = {"attention_mask": torch.tensor([mask]).to(device)}
+    if "position_ids" in names:
+        positions = [0] * _PADDING + list(range(len(plain)))
+        options["position_ids"] = torch.tensor([positions]).to(device)
+    try:
+        alone = _last_logits(model, torch.tensor([plain]).to(device), {})
+        padded = _last_logits(model, torch.tensor([[0] * _PADDING + plain]).to(device), options)
+    except (TypeError, ValueError, IndexError, RuntimeError):
+        return False
+    precise = alone.dtype == torch.float32
+    allowed = (1e-3 if precise else 0.1) * float(alone.float().std())
+    return float((alone.float() - padded.float()).abs().max()) <= allowed
+
+
+def _last_logits(model: Any, ids: Any, options: dict[str, Any]) -> Any:
+    return model(input_ids=ids, **options).logits[0, -1]

@@ -1,8 +1,8 @@
-"""Which keys of a packed tree each stretch of queries has to look at, as a kernel wants to know it.
+"""Lists of key tiles for the tree attention kernel: which keys each tile of queries attends to.
 
-A pack is laid out depth first, so that one number a key says who reads it: query i reads key j
-where j <= i < end(j), the end of all tokens below j's segment. Queries and keys are taken in tiles;
-a tile of keys is skipped, read whole or read under that rule. Knows packs; knows no kernel.
+A pack is laid out depth first, so that one number per key says who attends to it: query i attends
+to key j where j <= i < end(j), the end of all tokens below j's segment. Queries and keys are taken
+in tiles; a tile of keys is skipped, read whole, or read under that rule.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Numbers = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """What the kernel reads besides queries, keys and values; the same for all layers."""
+    """What the kernel needs besides queries, keys and values; the same for all layers."""
 
     ends: torch.Tensor
-    """Where the tokens that read each token end; int32."""
+    """Where the tokens that attend to each token end; int32."""
     positions: torch.Tensor
     """Of each token in its sequences; int32."""
     listed: torch.Tensor
@@ -35,7 +35,7 @@ class Tiles:
 
 
 def subtree_ends(pack: Pack) -> list[int]:
-    """Where the tokens below each segment end; a tree laid out depth first keeps them together."""
+    """Return where the tokens below each segment end; depth-first layout keeps them together."""
     ends = [segment.start + segment.length for segment in pack.segments]
     for number in range(len(pack.segments) - 1, -1, -1):
         parent = pack.segments[number].parent
@@ -45,16 +45,16 @@ def subtree_ends(pack: Pack) -> list[int]:
 
 
 def plan_tiles(pack: Pack, window: int | None, rows: int, keys: int, device: Any) -> Tiles:
-    """Lists of key tiles for a pack.
+    """Make the lists of key tiles for a pack.
 
     Args:
         pack: The pack.
-        window: How far back a token reads; None for as far as there is.
-        rows: Queries a tile; a multiple of `keys`.
-        keys: Keys a tile.
+        window: Sliding window; None for none.
+        rows: Queries per tile; a multiple of `keys`.
+        keys: Keys per tile.
         device: Where the kernel runs.
     """
-    # numpy: a GPU waits for this, and torch wakes all cores for work that one does at once.
+    # numpy: the GPU waits for this, and torch would wake all cores for work that one does at once.
     lengths = [segment.length for segment in pack.segments]
     ends = np.repeat(np.array(subtree_ends(pack), dtype=np.int32), lengths)
     positions = np.array(pack.positions, dtype=np.int32)
@@ -83,7 +83,7 @@ def plan_tiles(pack: Pack, window: int | None, rows: int, keys: int, device: Any
 
 
 def _extremes(values: Numbers, size: int, filler: int | None) -> tuple[Numbers, Numbers]:
-    """The smallest and the largest of every `size` values; None fills up with the last one."""
+    """Return the smallest and the largest of every `size` values; None pads with the last one."""
     missing = -len(values) % size
     last = values[-1] if filler is None else filler
     tiles = np.concatenate([values, np.full(missing, last, dtype=values.dtype)]).reshape(-1, size)

@@ -1,9 +1,9 @@
-"""Attention over a packed tree: every token reads its ancestors and itself, and nothing else.
+"""Attention over a packed tree: every token attends to its ancestors and itself, and nothing else.
 
-Registered with transformers under a name of its own; models that use its attention interface
-then run a pack as one row. What a model adds to plain attention (windows, soft caps, sinks) is
-honoured here or the pack is wrong, which the engine's probe would see. On a GPU the whole tree
-goes through one kernel (`tree_kernel`); elsewhere a pack is attended block by block.
+Registered with transformers under a name of its own; models that use its attention interface then
+run a pack as one row. What a model adds to plain attention (windows, soft caps, sinks) must be
+honoured here, or the probe refuses the tree engine for it. On a GPU the whole tree goes through one
+kernel (`tree_attention_triton`); elsewhere a pack is attended block by block.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAME = "tenbin_tree"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive tokens of a pack that read the same ancestors."""
+    """Consecutive tokens of a pack that attend to the same ancestors."""
 
     start: int
     end: int
@@ -49,8 +49,8 @@ class Block:
     def extends_short(self) -> bool:
         """Whether it is one segment, longer than all before it.
 
-        Then causal attention over both costs less than a mask, which knows no triangle, though
-        what the ancestors read is computed again and dropped.
+        Then causal attention over both costs less than attention under a mask, which computes the
+        upper triangle too, although the ancestors' rows are computed again and dropped.
         """
         return len(self.borders) == 1 and 0 < self.before < self.end - self.start
 
@@ -62,7 +62,7 @@ class TreePlan:
     pack: Pack
     positions: torch.Tensor
     keep: Callable[[int, torch.Tensor, torch.Tensor], None] | None = None
-    """Given every layer's number, keys and values, for those who decode after the pack."""
+    """Called with every layer's number, keys and values, to prefill a KV cache from the pack."""
     _blocks: list[Block] | None = None
     _tiles: dict[tuple[int | None, torch.device], Tiles] = field(default_factory=dict)
     _masks: dict[tuple[int, int | None], torch.Tensor | None] = field(default_factory=dict)
@@ -70,13 +70,13 @@ class TreePlan:
 
     @property
     def blocks(self) -> list[Block]:
-        """The pack block by block; made when a layer first asks."""
+        """The pack block by block; made when a layer first needs it."""
         if self._blocks is None:
             self._blocks = plan_blocks(self.pack)
         return self._blocks
 
     def tiles(self, window: int | None, device: torch.device) -> Tiles:
-        """The pack tile by tile, for the kernel; made when a layer first asks."""
+        """The pack tile by tile, for the kernel; made when a layer first needs it."""
         if (window, device) not in self._tiles:
             from tenbin.backends.hf.kernels.tree_attention_triton import KEYS, ROWS
 
@@ -97,7 +97,7 @@ class TreePlan:
         return self._masks[number, window]
 
     def bias(self, number: int, window: int | None, dtype: torch.dtype) -> torch.Tensor | None:
-        """A block's mask as numbers to add; from a mask the kernel would make them every layer."""
+        """A block's mask as numbers to add, made once instead of in every layer."""
         if (number, window) not in self._biases:
             mask = self.mask(number, window)
             self._biases[number, window] = (
@@ -109,7 +109,7 @@ class TreePlan:
 
 
 def plan_blocks(pack: Pack) -> list[Block]:
-    """Blocks of a pack: siblings without children together, every other segment alone."""
+    """Cut a pack into blocks: siblings without children together, every other segment alone."""
     parents = {segment.parent for segment in pack.segments}
     blocks: list[Block] = []
     gathered: list[Segment] = []
@@ -148,13 +148,13 @@ def _ancestors(pack: Pack, segment: Segment) -> tuple[tuple[int, int], ...]:
 def block_mask(
     block: Block, known: Sequence[int], positions: torch.Tensor, window: int | None
 ) -> torch.Tensor | None:
-    """Which keys each token of a block may read; None where causal attention says it all.
+    """Return which keys each token of a block attends to; None for plain causal attention.
 
     Args:
         block: The block.
-        known: The pack's positions on the host: asking the device would make it wait.
+        known: The pack's positions on the host: reading them from the device would wait for it.
         positions: The same on the device.
-        window: How far back a token reads.
+        window: Sliding window.
     """
     first = block.ancestors[0][0] if block.ancestors else block.start
     reach = max(known[block.start : block.end]) + 1 - known[first]
@@ -178,7 +178,7 @@ def block_mask(
 
 
 _active: list[TreePlan] = []
-"""The plan of the pack that is being run; forwards do not nest."""
+"""The plan of the pack that is being run; forward passes do not nest."""
 
 
 @contextmanager
@@ -239,7 +239,7 @@ def tree_attention(
                 scale=scaling,
                 enable_gqa=query.shape[1] != key.shape[1],
             )
-        # The last rows are the block's own; before them stand ancestors that came along.
+        # The last rows are the block's own; the ancestors' rows before them are dropped.
         out[:, :, block.start : block.end] = found[:, :, block.start - block.end :]
     return out.transpose(1, 2).contiguous(), None
 
@@ -254,18 +254,18 @@ def _suits_kernel(query: torch.Tensor, value: torch.Tensor) -> bool:
 
 
 def packs_pay_off(device: torch.device) -> bool:
-    """Whether packs are faster to read than rows side by side: where the kernel runs."""
+    """Whether prefill is faster in packs than in padded rows: where the kernel runs."""
     return device.type == "cuda" and no_kernel(device) is None
 
 
 def no_kernel(device: torch.device) -> str | None:
-    """Why a GPU's packs are attended block by block; None where they are not."""
+    """Return why a GPU attends packs block by block; None if it uses the kernel."""
     return _kernel_refusal(device) if device.type == "cuda" else None
 
 
 @functools.cache
 def _kernel_refusal(device: torch.device) -> str | None:
-    """Building a kernel wants Triton and a C compiler, which not every machine has."""
+    """Try the kernel: building it needs Triton and a C compiler, which not every machine has."""
     try:
         from tenbin.backends.hf.kernels.tree_attention_triton import KEYS, ROWS, attend
 
@@ -296,7 +296,7 @@ def _explicit(
     softcap: float | None,
     sinks: torch.Tensor | None,
 ) -> torch.Tensor:
-    """Attention spelled out, for soft caps and sinks, which the fused kernel does not know."""
+    """Attention written out, for soft caps and sinks, which the fused kernel does not support."""
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     scores = query @ key.transpose(2, 3) * (scaling or query.shape[-1] ** -0.5)
@@ -313,15 +313,15 @@ def _explicit(
 
 
 def register() -> None:
-    """Make the attention known to transformers; harmless when repeated.
+    """Register the attention with transformers; harmless when repeated.
 
-    No mask is registered under its name, so that none is made: the plan knows who reads whom.
+    No mask is registered under its name, so that none is made: the plan says what attends to what.
     """
     from transformers import AttentionInterface
 
     attention: Any = tree_attention
     if torch.cuda.is_available():
-        # Left whole where layers are compiled; the compiler is slow to import, so only there.
+        # Kept out of compiled layers. Only here, because the compiler is slow to import.
         whole: Any = torch.compiler.disable
         attention = whole(attention)
     AttentionInterface.register(NAME, attention)
@@ -346,5 +346,5 @@ def attention_of(model: Any, name: str) -> Iterator[None]:
 
 
 def make_plan(pack: Pack, device: Any) -> TreePlan:
-    """The attention plan of a pack; its positions are the model's too."""
+    """Return the attention plan of a pack; its positions are the model's `position_ids` too."""
     return TreePlan(pack, send(pack.positions, device))

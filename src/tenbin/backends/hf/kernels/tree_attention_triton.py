@@ -1,8 +1,8 @@
-"""Attention over a packed tree in one kernel: shared keys are read where they stand.
+"""Attention over a packed tree in one Triton kernel: shared keys are read in place.
 
-Flash attention over lists of key tiles (`tiles`), under the rule that query i reads key j where
-j <= i < end(j). Windows, soft caps and sinks are part of it. Written in Triton, so this module is
-imported where there is a GPU only. Knows tensors; knows no model and no request.
+Flash attention over lists of key tiles (`tiles`), under the rule that query i attends to key j
+where j <= i < end(j). Windows, soft caps and sinks are part of it. This module is imported only
+where there is a GPU.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import triton.language as tl
 from tenbin.backends.hf.kernels.tiles import Tiles
 
 ROWS = 128
-"""Queries a tile."""
+"""Queries per tile."""
 KEYS = 64
-"""Keys a tile."""
+"""Keys per tile."""
 _LOG2_E = tl.constexpr(1.4426950408889634)
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
@@ -199,9 +199,9 @@ def attend(
         key: Key heads × tokens × size.
         value: Key heads × tokens × its size.
         scale: Of the scores.
-        window: How far back a token reads.
-        cap: Scores are bent to stay below it.
-        sinks: One logit a head that takes part in every softmax and adds nothing.
+        window: Sliding window.
+        cap: Soft cap of the scores.
+        sinks: One logit per head that takes part in every softmax and adds nothing.
 
     Returns:
         Tokens × heads × value's size.
@@ -232,7 +232,7 @@ def attend(
 
 @functools.cache
 def _stages(device: torch.device, wide: int) -> int:
-    """Tiles of keys and values that are on their way at a time: as many as a multiprocessor holds.
+    """Pipeline stages: tiles of keys and values in flight, as many as a multiprocessor holds.
 
     Args:
         device: Where the kernel runs.

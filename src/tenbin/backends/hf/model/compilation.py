@@ -1,8 +1,8 @@
-"""Compiles a model's decoder layers, where the work is long enough to pay for it.
+"""Compiles a model's decoder layers when there is enough work to pay for it.
 
-Between matrix products a layer reads and writes its activations many times; compiled, it does so
-a few times. Attention stays outside the graph. One graph serves all layers and all sizes, of packs
-that are scored and of packs that are read before decoding. Knows modules; knows no request.
+Between matrix products a layer reads and writes its activations many times; compiled, only a few
+times. Attention stays outside the graph. One graph serves all layers and all sizes, of packs that
+are scored and of packs in prefill.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ from typing import Any, Literal
 import torch
 
 _SECONDS = 60.0
-"""Compiling takes some 20 seconds; shorter runs are faster without."""
+"""Compilation takes some 20 seconds; shorter runs are faster without."""
 _RATE = 4e14
 """FLOP/s that a current GPU makes of such layers, for the estimate alone."""
 
-_MADE = "_tenbin_compiled"
-"""Where a layer keeps what nn.Module.compile made: making it takes a few milliseconds each time."""
+_COMPILED = "_tenbin_compiled"
+"""Attribute in which a layer keeps what nn.Module.compile made: that takes milliseconds."""
 
-When = Literal["auto", "always", "never"]
+CompileMode = Literal["auto", "always", "never"]
 
 
-class Compiling:
-    """When layers are compiled, and whether that was proven right."""
+class Compilation:
+    """When layers are compiled, and whether the probe found that right."""
 
-    def __init__(self, when: When, refusal: Callable[[], str | None] = lambda: None) -> None:
+    def __init__(self, when: CompileMode, refusal: Callable[[], str | None] = lambda: None) -> None:
         """Remember the choice; nothing is compiled yet.
 
         Args:
             when: `auto` compiles when the work is long; nothing is compiled off a GPU.
-            refusal: Says why compiled layers must not be used; asked once, before their first use.
+            refusal: Probes compiled layers and says why they must not be used; called once, before
+                their first use.
         """
         self.when = when
         self.reason: str | None = None
-        """Why compiled layers were given up."""
+        """Why compiled layers are not used though they were wanted."""
         self._refusal = refusal
-        self._proven = False
+        self._probed = False
 
     @contextmanager
     def layers_of(self, model: Any, tokens: int) -> Iterator[bool]:
@@ -59,8 +60,8 @@ class Compiling:
             return False
         if self.when == "auto" and not pays_off(model, tokens):
             return False
-        if not self._proven:
-            self._proven = True
+        if not self._probed:
+            self._probed = True
             self.reason = self._refusal()
             if self.reason is not None:
                 self.when = "never"
@@ -86,10 +87,10 @@ def compiled_layers(model: Any) -> Iterator[None]:
     layers = decoder_layers(model)
     try:
         for layer in layers:
-            made = vars(layer).get(_MADE)
+            made = vars(layer).get(_COMPILED)
             if made is None:
                 layer.compile(dynamic=True)
-                setattr(layer, _MADE, layer._compiled_call_impl)
+                setattr(layer, _COMPILED, layer._compiled_call_impl)
             else:
                 layer._compiled_call_impl = made
         yield

@@ -1,7 +1,6 @@
-"""What a model's own code raises while it computes, in one sentence.
+"""Turns what a model's own code raises into one error that names the model and the stage.
 
-Knows exceptions and the name of a stage; knows no architecture. `raise … from` keeps the first
-exception for whoever calls tenbin from Python, and for TENBIN_DEBUG.
+`raise … from` keeps the original exception for callers from Python and for TENBIN_DEBUG.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from tenbin.errors import BackendError, ModelLost, TenbinError
 
 
 @contextmanager
-def explaining(model: str, stage: str) -> Iterator[None]:
-    """Say which model failed, at what and how.
+def explain_failures(model: str, stage: str) -> Iterator[None]:
+    """Turn exceptions inside into errors that say which model failed, at what and how.
 
     Args:
         model: Its name, as results have it.
-        stage: What it was asked for: `scoring` or `generation`.
+        stage: `scoring` or `generation`.
 
     Raises:
-        BackendError: Memory ran out while something was prepared; where a smaller batch could do,
-            it was tried before.
+        BackendError: Memory ran out during preparation; where a smaller batch could help, it was
+            tried before.
         ModelLost: The model raised something else. Where there are several workers, one with a
             broken device is replaced.
-        OSError: A file could not be read or written: that has words of its own.
+        OSError: A file could not be read or written; its message says enough.
     """
     try:
         yield

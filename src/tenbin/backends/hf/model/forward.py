@@ -1,14 +1,14 @@
-"""One forward pass, and the log-probabilities asked of it.
+"""Runs a model's forward pass and returns log-probabilities of tokens.
 
-Knows tensors and the one model it was given; knows no request, no text and no batching. Logits
-are made where something is scored, and never more of them at a time than a fixed number: the
-head is given its positions in slices.
+Logits are computed only at positions where something is scored, and at most a fixed number of them
+at a time: the head gets its positions in slices. A vocabulary of 150,000 tokens would otherwise
+take more memory than the rest of the model's activations.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from tenbin.backends.finite import broken_model
-from tenbin.backends.hf.model.logprobs import TokenValues, body_once, weigh
+from tenbin.backends.hf.model.logprobs import TokenLogprobs, hidden_states_once, token_logprobs
 from tenbin.backends.hf.model.memory import (
     input_device,
     is_out_of_memory,
@@ -25,15 +25,7 @@ from tenbin.backends.hf.model.memory import (
     send,
 )
 from tenbin.backends.hf.model.rope import LengthClasses
-from tenbin.backends.text.encoding import Row
-from tenbin.backends.text.score_collector import (
-    AnyWork,
-    Desk,
-    GroupScore,
-    Pending,
-    Target,
-    run_works,
-)
+from tenbin.backends.text.score_collector import Target
 
 Place = tuple[int, int]
 """Row and column of a batch."""
@@ -41,23 +33,23 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How a model's head can be asked."""
+    """What a model's head can do."""
 
     keeps: bool
-    """Whether logits can be had at chosen positions only."""
+    """Whether logits can be computed at chosen positions only (`logits_to_keep` as an index)."""
     slices: bool
-    """Whether it can be asked again without the layers below."""
+    """Whether it can run again without the layers below it."""
 
 
 class Forward:
-    """A causal model that scores tokens."""
+    """A causal language model that scores tokens."""
 
     def __init__(self, model: Any, head: Head | None = None) -> None:
-        """Look at the model once.
+        """Inspect the model once.
 
         Args:
             model: A transformers causal language model in eval mode.
-            head: How its head can be asked; None to find out.
+            head: What its head can do; None to find out.
         """
         self.model = model
         self.device = input_device(model)
@@ -68,86 +60,52 @@ class Forward:
         self.names = frozenset(inspect.signature(base.forward).parameters)
         self._classes = LengthClasses(config)
         self.positions = max(1, logit_budget(self.device) // self.vocabulary)
-        """Rows of logits that are held at a time."""
-        self.head = head or self._look_at_head()
+        """Positions whose logits are held at a time."""
+        self.head = head or self._inspect_head()
         self.keeps = self.head.keeps
 
     def is_too_wide(self, rows: int, longest: int) -> bool:
-        """Whether a batch gives more logits than memory should be asked for."""
+        """Whether a batch would give more logits than are held at a time."""
         return not self.keeps and rows * longest > self.positions
 
     @property
     def takes_positions(self) -> bool:
-        """Whether the model can be told the position of every token."""
+        """Whether the model accepts the position of every token."""
         return "position_ids" in self.names
 
     def length_class(self, length: int) -> int:
-        """Rows of different classes must not share a batch."""
+        """Return the class of a row; rows of different classes must not share a batch."""
         return self._classes.of(length)
 
     def classes(self, inputs: Sequence[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
-        """Inputs that may share a batch: some rotary embeddings look at the longest row."""
+        """Group inputs that may share a batch: some rotary embeddings depend on the longest row."""
         found: dict[int, list[tuple[int, ...]]] = {}
         for ids in inputs:
             found.setdefault(self.length_class(len(ids)), []).append(ids)
         return list(found.values())
 
-    def run_groups(
-        self,
-        groups: Sequence[Sequence[Row]],
-        plan: Callable[[Sequence[tuple[int, ...]]], Iterable[AnyWork]],
-        launch: Callable[[AnyWork, Sequence[Target]], Pending | None],
-        shrink: Callable[[AnyWork], None],
-        known: Collection[int] = (),
-    ) -> Iterator[tuple[int, GroupScore]]:
-        """Score groups of rows by works of a core's own making.
-
-        Args:
-            groups: The rows of each request.
-            plan: Cuts inputs into works under the core's budget.
-            launch: Starts a work; None when memory did not suffice.
-            shrink: Lowers the budget below a work that was too large.
-            known: Groups that need no score; see `ScoringCore`.
-
-        Yields:
-            Position of a group and its scores, as soon as its last row is done.
-        """
-        desk = Desk(groups, known)
-        for kind in self.classes(desk.inputs):
-            yield from run_works(desk, kind, plan, launch, shrink, self.device.type == "cuda")
-
     @torch.inference_mode()
     def guarded(
         self, compute: Callable[[], torch.Tensor], answers: Sequence[tuple[int, ...]]
-    ) -> TokenValues | None:
-        """Start a computation of token values; None when the device's memory did not suffice."""
+    ) -> TokenLogprobs | None:
+        """Start a computation of token values; None if the device's memory did not suffice."""
         try:
-            return TokenValues(compute(), answers)
+            return TokenLogprobs(compute(), answers)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-        # Outside the except block: the traceback holds the batch's tensors.
+        # Outside the except block: the traceback keeps the batch's tensors alive.
         release_memory(self.device)
         return None
 
-    def score(
+    def score_rows(
         self, rows: Sequence[Sequence[int]], targets: Sequence[Target]
-    ) -> list[tuple[float, bool]] | None:
-        """Log-likelihood of each target, and whether greedy decoding would give it.
-
-        Args:
-            rows: Inputs, right padded here.
-            targets: What is scored in them.
-
-        Returns:
-            One entry a target; None when the device's memory did not suffice.
-        """
+    ) -> TokenLogprobs | None:
+        """Score targets in rows that are right padded here; None if memory did not suffice."""
         answers = [target.answer for target in targets]
-        found = self.guarded(lambda: self._values(rows, targets), answers)
-        return None if found is None else found.scores()
+        return self.guarded(lambda: self._values(rows, targets), answers)
 
     def _values(self, rows: Sequence[Sequence[int]], targets: Sequence[Target]) -> torch.Tensor:
-        """Log-probability and greediness of each target token."""
         places = [
             (target.row, target.start + step)
             for target in targets
@@ -157,7 +115,7 @@ class Forward:
         return self.values({"input_ids": self.padded(rows)}, places, tokens)[0]
 
     def padded(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Rows side by side: right padding is never looked at from the left."""
+        """Right pad rows: no token of a causal model attends to what stands to its right."""
         longest = max(len(row) for row in rows)
         flat = [token for row in rows for token in (*row, *[0] * (longest - len(row)))]
         return send(flat, self.device).view(len(rows), longest)
@@ -169,16 +127,16 @@ class Forward:
         tokens: Sequence[int],
         repeats: bool = True,
     ) -> tuple[torch.Tensor, Any]:
-        """Run the model, and weigh tokens at places of the batch.
+        """Run the model and return the log-probabilities of tokens at places of the batch.
 
         Args:
-            inputs: What the model is given, `input_ids` among it.
+            inputs: The model's inputs, `input_ids` among them.
             places: Row and column where each token is predicted.
             tokens: The tokens.
-            repeats: Whether the model may be run again with the same inputs.
+            repeats: Whether the model may run again with the same inputs.
 
         Returns:
-            Log-probability and greediness of each token, and the model's output.
+            Log-probability of each token and whether it is the greedy one; and the model's output.
         """
         rows = inputs["input_ids"].shape[0]
         kept = sorted({column for _, column in places}) or [inputs["input_ids"].shape[1] - 1]
@@ -186,7 +144,7 @@ class Forward:
         if len(kept) <= step or not (self.head.slices or (repeats and self.keeps)):
             return self._slice(inputs, kept, places, tokens)
         found, order = [], []
-        with body_once(self.model) if self.head.slices else nullcontext():
+        with hidden_states_once(self.model) if self.head.slices else nullcontext():
             for at in range(0, len(kept), step):
                 part = kept[at : at + step]
                 here = [n for n, (_, column) in enumerate(places) if part[0] <= column <= part[-1]]
@@ -213,7 +171,7 @@ class Forward:
         logits = output.logits if self.keeps else output.logits[:, index.to(output.logits.device)]
         column = {place: number for number, place in enumerate(kept)}
         where = [row * len(kept) + column[place] for row, place in places]
-        return weigh(logits.flatten(0, 1), where, tokens), output
+        return token_logprobs(logits.flatten(0, 1), where, tokens), output
 
     def _probe(self, kept: Sequence[int] | None) -> torch.Tensor:
         ids = send([1, 2, 3], self.device)[None] % self.vocabulary
@@ -224,8 +182,8 @@ class Forward:
         return logits.float()
 
     @torch.inference_mode()
-    def _look_at_head(self) -> Head:
-        """Ask it: some models take a count instead of an index as `logits_to_keep`."""
+    def _inspect_head(self) -> Head:
+        """Try it out: some models take a count instead of an index as `logits_to_keep`."""
         if "logits_to_keep" not in self.names:
             return Head(False, False)
         try:
@@ -237,17 +195,17 @@ class Forward:
             return Head(_close(whole[:, [0, 2]], self._probe([0, 2])), False)
         except (TypeError, ValueError, IndexError, RuntimeError) as error:
             if is_out_of_memory(error):
-                # Says nothing of the head, and nothing larger would fit either.
+                # Says nothing about the head, and nothing larger would fit either.
                 raise
             return Head(False, False)
 
     def _can_slice(self, whole: torch.Tensor) -> bool:
-        """Whether the head can be asked again without its body: adapters wrap both in one."""
+        """Whether the head can run without its body; adapters wrap both in one module."""
         body = getattr(self.model, self.model.base_model_prefix, None)
         if body is None or body is self.model:
             return False
         try:
-            with body_once(self.model):
+            with hidden_states_once(self.model):
                 first, second = self._probe([0, 2]), self._probe([1])
         except (TypeError, ValueError, IndexError, RuntimeError):
             return False

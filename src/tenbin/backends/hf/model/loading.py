@@ -1,7 +1,6 @@
-"""Weights: where they go, in which precision, and how they get there.
+"""Loads a model's weights: device, placement, quantisation and adapters.
 
-Knows devices, dtypes, adapters and quantisation; knows no request. The device is checked before
-anything is read.
+The device is checked before any file is read.
 """
 
 from __future__ import annotations
@@ -11,14 +10,12 @@ from typing import Any
 import torch
 
 from tenbin.backends.checkpoint.arguments import HfArguments
+from tenbin.backends.checkpoint.loading import cannot_load
 from tenbin.backends.checkpoint.location import Location
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.backends.hf.model.memory import is_out_of_memory
-from tenbin.backends.text.tokenizer import first_words
 from tenbin.errors import BackendError
 
-_COUNTS = ("vocab_size", "hidden_size", "num_hidden_layers")
-"""Whole numbers of a configuration that must be above 0; other faults the library finds."""
 _MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
 
 
@@ -68,42 +65,6 @@ def choose_device(wanted: str | None) -> str:
     return str(wanted)
 
 
-def choose_dtype(arguments: HfArguments, config: Any, device: str) -> str:
-    """The precision of the weights: `auto` is the checkpoint's own, and float32 on a CPU."""
-    if arguments.dtype != "auto":
-        return arguments.dtype
-    if device == "cpu":
-        return "float32"
-    inner = config.get_text_config()
-    own = getattr(config, "dtype", None) or getattr(inner, "dtype", None)
-    return str(own or "float32").removeprefix("torch.")
-
-
-def load_config(source: str, **options: Any) -> Any:
-    """A model's configuration.
-
-    Raises:
-        BackendError: It cannot be read, or it needs code that is not trusted.
-    """
-    from transformers import AutoConfig
-
-    try:
-        with quiet_libraries():
-            config = AutoConfig.from_pretrained(source, **options)
-            inner = config.get_text_config()
-    except Exception as error:
-        # Any kind: values of a wrong type break the reader wherever it happens to stand.
-        raise _refused(source, error) from error
-    for name in _COUNTS:
-        value = getattr(inner, name, None)
-        if isinstance(value, int) and value < 1:
-            raise BackendError(
-                f"the model at {source} cannot be loaded: {name} is {value!r} in config.json",
-                "it must be a whole number above 0: check the model's files",
-            )
-    return config
-
-
 def load_model(
     source: str,
     arguments: HfArguments,
@@ -146,7 +107,10 @@ def load_model(
         raise
     except Exception as error:
         # Any kind: damaged files, shapes that do not fit and full memory each have their own.
-        raise _refused(source, error) from error
+        hint = None
+        if is_out_of_memory(error):
+            hint = "give dtype=bfloat16, load_in_4bit=True, device_map=auto, or a larger device"
+        raise cannot_load(source, error, hint) from error
     model.eval()
     return model.requires_grad_(False) if not _is_quantised(arguments) else model
 
@@ -185,13 +149,3 @@ def _adapted(model: Any, adapter: Location) -> Any:
 
     options: dict[str, Any] = {"revision": adapter.commit} if adapter.commit else {}
     return PeftModel.from_pretrained(model, adapter.source, **options)
-
-
-def _refused(source: str, error: Exception) -> BackendError:
-    reason = first_words(error)
-    hint = "check the model's files and the version of transformers"
-    if "trust_remote_code" in str(error):
-        hint = "the model brings its own code: read it, then add trust_remote_code=True"
-    elif is_out_of_memory(error):
-        hint = "give dtype=bfloat16, load_in_4bit=True, device_map=auto, or a larger device"
-    return BackendError(f"the model at {source} cannot be loaded: {reason}", hint)

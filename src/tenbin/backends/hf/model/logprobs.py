@@ -1,7 +1,4 @@
-"""What is read off a model's head: log-probabilities of tokens, and nothing that grows with them.
-
-Knows logits and the one copy that brings a batch's values to the host; knows no batching.
-"""
+"""Log-probabilities of tokens from logits, and their way from the device to the host."""
 
 from __future__ import annotations
 
@@ -15,14 +12,19 @@ from tenbin.backends.finite import summed
 from tenbin.backends.hf.model.memory import send
 
 _HEAD_ROWS = 1 << 26
-"""Logits turned into float32 at a time."""
+"""Logits converted to float32 at a time."""
 
 
-class TokenValues:
-    """Log-probability and greediness of answers' tokens, on their way to the host."""
+class TokenLogprobs:
+    """Log-probabilities of answers' tokens, on their way to the host."""
 
     def __init__(self, values: torch.Tensor, answers: Sequence[tuple[int, ...]]) -> None:
-        """Start the one copy of a batch; the device goes on meanwhile."""
+        """Start the one copy of a batch; the device continues meanwhile.
+
+        Args:
+            values: Log-probability and greediness of each token.
+            answers: The answers that the tokens belong to, in order.
+        """
         self._answers = answers
         self._values = values
         self._event: Any = None
@@ -34,7 +36,7 @@ class TokenValues:
             self._event.record(torch.cuda.current_stream(values.device))
 
     def scores(self) -> list[tuple[float, bool]]:
-        """Log-likelihood of each answer, and whether greedy decoding would give it."""
+        """Return the log-likelihood of each answer, and whether greedy decoding would give it."""
         if self._event is not None:
             self._event.synchronize()
         values = self._values.tolist()
@@ -46,16 +48,18 @@ class TokenValues:
         return scores
 
 
-def weigh(logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]) -> torch.Tensor:
-    """Log-probability and greediness of tokens.
+def token_logprobs(
+    logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]
+) -> torch.Tensor:
+    """Return the log-probability of tokens, and whether each is the greedy one.
 
     Args:
-        logits: One row a position.
+        logits: One row per position.
         where: The row that predicts each token.
         tokens: The tokens.
 
     Returns:
-        Two float32 numbers a token, on the logits' device; NaN where the logits have no softmax.
+        Two float32 numbers per token, on the logits' device; NaN if the logits have no softmax.
     """
     if not tokens:
         return logits.new_empty((0, 2), dtype=torch.float32)
@@ -65,7 +69,8 @@ def weigh(logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]) -> 
     index = send([number[row] for row in where], logits.device)
     wanted = send(list(tokens), logits.device)
     step = max(1, _HEAD_ROWS // logits.shape[-1])
-    # Each row of logits meets the softmax once, however many answers begin there.
+    # Each row of logits is normalised once, however many answers begin there. In float32: a sum
+    # over a whole vocabulary loses too much in float16 or bfloat16.
     norms, best = [], []
     for at in range(0, len(rows), step):
         head = logits[used[at : at + step]].float()
@@ -73,22 +78,22 @@ def weigh(logits: torch.Tensor, where: Sequence[int], tokens: Sequence[int]) -> 
         best.append(head.argmax(-1))
     norm = torch.cat(norms)[index]
     value = logits[used[index], wanted].float() - norm
-    # Less infinity, every token would seem to be shut out, as some models do with a few.
+    # Minus an infinite norm every token would seem to be excluded, which is valid for a few.
     value = value.masked_fill(~norm.isfinite(), torch.nan)
     greedy = torch.cat(best)[index] == wanted
     return torch.stack((value, greedy.float()), dim=1)
 
 
 @contextmanager
-def body_once(model: Any) -> Iterator[None]:
-    """Let the layers below the head run once, however often the model is called inside."""
+def hidden_states_once(model: Any) -> Iterator[None]:
+    """Run the layers below the head once, however often the model is called inside."""
     body = getattr(model, model.base_model_prefix)
-    own, honest = "forward" in vars(body), body.forward
+    is_own, original = "forward" in vars(body), body.forward
     found: list[Any] = []
 
     def remembered(*arguments: Any, **options: Any) -> Any:
         if not found:
-            found.append(honest(*arguments, **options))
+            found.append(original(*arguments, **options))
         return found[0]
 
     body.forward = remembered
@@ -96,7 +101,7 @@ def body_once(model: Any) -> Iterator[None]:
         yield
     finally:
         # Offloading puts a forward of its own there, which must come back.
-        if own:
-            body.forward = honest
+        if is_own:
+            body.forward = original
         else:
             del body.forward

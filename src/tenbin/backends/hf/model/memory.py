@@ -1,7 +1,4 @@
-"""Where a model's inputs go, how much a device holds, and what to do when that is spent.
-
-Knows torch's ways of saying so; knows no architecture.
-"""
+"""Devices and their memory: tokens per batch, out-of-memory errors, copies to a device."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _WORDS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_
 _SHARE = 0.85
 """Part of a GPU's free memory that a batch may fill."""
 _CPU_SHARE = 0.25
-"""Part of the free RAM: others use it too, and what is taken too much is not refused but killed."""
+"""Part of the free RAM: other processes use it too, and Linux kills whoever takes too much."""
 _SIZES = (1024, 4096)
 """Tokens of the two batches whose memory is measured."""
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
@@ -28,18 +25,18 @@ _LARGEST_KEPT = 32 << 20
 """Larger blocks are given back; glibc takes no larger number."""
 _KEPT = 1 << 30
 _LEAST = 64
-"""Tokens a batch is given even where memory seems to be spent: halving says the rest."""
+"""Tokens per batch even if memory seems to be used up; halving finds out the rest."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that a smaller batch could do."""
+    """Whether an error means that a smaller batch could succeed."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in _WORDS)
 
 
 def release_memory(device: Any) -> None:
-    """Give back what the allocator holds and nobody uses."""
+    """Return memory to the device that the allocator holds unused."""
     if device.type == "cpu":
         return
     gc.collect()
@@ -50,11 +47,11 @@ def release_memory(device: Any) -> None:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what a forward frees for the next one, instead of giving it back.
+    """Let the C library keep memory that a forward pass frees for the next one.
 
-    By itself glibc returns large blocks at once, and every layer fetches its own anew, page by
-    page: on a CPU that is a twentieth of a forward's time. The most that is ever used stays as
-    it was; between forwards up to a GiB more is kept. Other C libraries are left alone.
+    By default glibc returns large blocks to the system at once, and every layer gets its own again
+    page by page: on a CPU that is a twentieth of a forward pass. Peak memory stays the same;
+    between passes up to 1 GiB more is kept. Other C libraries are left alone.
     """
     try:
         adjust = ctypes.CDLL("libc.so.6").mallopt
@@ -66,12 +63,12 @@ def keep_freed_memory() -> None:
 
 
 def token_budget(device: Any) -> int:
-    """Padded tokens a batch starts from; halved when memory says so."""
+    """Return the padded tokens per batch to start with; halved after an out-of-memory error."""
     return {"cuda": 32768, "mps": 8192}.get(device.type, 4096)
 
 
 def pack_budget(device: Any) -> int:
-    """Tokens a packed tree has at most; less where memory is short."""
+    """Return the most tokens per packed tree; less where memory is short."""
     return {"cuda": 32768, "mps": 4096}.get(device.type, 4096)
 
 
@@ -82,15 +79,15 @@ def fitted_budget(
     measure: Callable[[int], object],
     share: float | None = None,
 ) -> int:
-    """Tokens a batch may have, by what is free now or by a share of all there is.
+    """Return the tokens per batch that memory holds, by what is free or by a share of the whole.
 
     Args:
         device: Where the model runs.
-        config: That of the text model; a CPU's need is reckoned from it.
-        most: The largest answer.
-        measure: Computes a batch of so many tokens; a GPU's need is read off two of them.
-        share: Part of the device's memory that may be counted on, whatever is free. The answer is
-            then `most` halved some times: the same on all devices that are about the same.
+        config: That of the text model; the need of a CPU is estimated from it.
+        most: The largest result.
+        measure: Computes a batch of so many tokens; the need of a GPU is measured with two.
+        share: Part of the device's memory to count on, whatever is free. The result is then `most`
+            halved a number of times: the same on all devices that are about the same.
     """
     if device.type == "cuda":
         small, large = (_peak(device, measure, size) for size in _SIZES)
@@ -123,7 +120,7 @@ def _free_on_gpu(device: Any) -> int:
 
 
 def promised_memory(device: Any, share: float) -> int | None:
-    """Bytes of a share of a device's memory, less what the model itself takes on a GPU."""
+    """Return a share of a device's memory in bytes, minus what the model itself takes on a GPU."""
     return _promised_on_gpu(device, share) if device.type == "cuda" else promised_ram(share)
 
 
@@ -133,7 +130,7 @@ def _promised_on_gpu(device: Any, share: float) -> int:
 
 
 def promised_ram(share: float) -> int | None:
-    """Bytes of a share of all RAM; None where the system does not say."""
+    """Return a share of all RAM in bytes; None if the system does not say."""
     try:
         return int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (OSError, ValueError, AttributeError):
@@ -141,7 +138,7 @@ def promised_ram(share: float) -> int | None:
 
 
 def free_ram() -> int | None:
-    """Bytes of RAM that nobody uses; None where the system does not say."""
+    """Return the available RAM in bytes; None if the system does not say."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -152,11 +149,11 @@ def free_ram() -> int | None:
 
 
 def token_bytes(config: Any, longest: int) -> int:
-    """Bytes that one token's passage through a layer takes, reckoned high.
+    """Return an upper estimate of the bytes that one token takes in a layer.
 
     Args:
         config: That of the text model.
-        longest: Tokens that one token may read.
+        longest: Tokens that one token may attend to.
     """
 
     def size(*names: str, default: int) -> int:
@@ -170,32 +167,32 @@ def token_bytes(config: Any, longest: int) -> int:
 
 
 def logit_budget(device: Any) -> int:
-    """Logits held at a time: a CPU that runs out of memory kills the process unasked."""
+    """Return the logits held at a time; on a CPU, running out of memory ends the process."""
     return 1 << 30 if device.type == "cuda" else 1 << 27
 
 
 def send(values: torch.Tensor | Sequence[int], device: Any) -> torch.Tensor:
-    """Whole numbers as a tensor on a device, without waiting for what the device is doing."""
+    """Copy integers to a device without waiting for what the device is doing."""
     tensor = values if isinstance(values, torch.Tensor) else _numbers(values)
     if device.type != "cuda":
         return tensor.to(device)
-    # Only pinned memory travels while kernels run.
+    # Only copies from pinned memory overlap with kernels.
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
 def _numbers(values: Sequence[int]) -> torch.Tensor:
-    """Faster than torch.tensor, which looks at every number several times."""
+    """Faster than torch.tensor, which inspects every number several times."""
     if not values:
         return torch.empty(0, dtype=torch.long)
     return torch.frombuffer(array("q", values), dtype=torch.long)
 
 
 def input_device(model: Any) -> torch.device:
-    """Where token ids go: the device of the embeddings, or the one they are brought to."""
+    """Return the device of token ids: that of the embeddings, or the one they are fetched to."""
     embeddings = model.get_input_embeddings()
     device: torch.device = embeddings.weight.device
     if device.type != "meta":
         return device
-    # Offloaded weights are nowhere until their hook fetches them.
+    # Offloaded weights are on no device until their hook fetches them.
     hook = getattr(embeddings, "_hf_hook", None)
     return torch.device(getattr(hook, "execution_device", None) or "cpu")

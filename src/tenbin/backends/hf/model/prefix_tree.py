@@ -1,7 +1,7 @@
 """Token sequences as a tree of shared prefixes, cut into packs under a budget.
 
-A pack is one row in which every distinct prefix stands once: its segments are laid out depth
-first, and a segment reads its ancestors and itself. Knows token ids only; no tensor, no model.
+A pack is one row in which every distinct prefix stands once. Its segments are laid out depth first,
+and a segment attends to its ancestors and itself.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from itertools import pairwise
 
 Ids = tuple[int, ...]
 
-_FAMILY = 0.5
-"""Neighbours that share more than this part of the longer one stay in one pack if they can."""
+_SIBLINGS = 0.5
+"""Neighbours that share more than this part of a sequence stay in one pack if they fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class Pack:
         return len(self.ids)
 
     def place(self, sequence: int, position: int) -> int:
-        """Where a position of a sequence stands in the pack."""
+        """Return where a position of a sequence stands in the pack."""
         segment = self.segments[self.leaves[sequence]]
         while position < segment.depth:
             segment = self.segments[segment.parent]
         return segment.start + position - segment.depth
 
     def places(self, sequence: int) -> list[int]:
-        """Where all positions of a sequence stand in the pack."""
+        """Return where all positions of a sequence stand in the pack."""
         number = self.leaves[sequence]
         path: list[range] = []
         while number >= 0:
@@ -62,7 +62,7 @@ class Pack:
 
 
 def common_prefix(first: Ids, second: Ids) -> int:
-    """How many leading tokens two sequences share."""
+    """Return how many leading tokens two sequences share."""
     limit = min(len(first), len(second))
     if limit and first[0] != second[0]:
         return 0
@@ -80,7 +80,7 @@ def common_prefix(first: Ids, second: Ids) -> int:
 
 
 def in_order(sequences: Sequence[Ids]) -> list[Ids]:
-    """Sequences such that neighbours share most; what all share is not compared over and over."""
+    """Sort sequences so that neighbours share most; their common prefix is compared only once."""
     if not sequences:
         return []
     known = common_prefix(min(sequences), max(sequences))
@@ -92,17 +92,19 @@ def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
 
     Args:
         sequences: Distinct token sequences in any order.
-        budget: Tokens a pack; a sequence longer than that gets a pack of its own.
+        budget: Tokens per pack; a longer sequence gets a pack of its own.
 
     Yields:
         Packs in the order of the sorted sequences.
     """
     ordered = in_order(sequences)
-    # Filled as families are looked at: the first pack need not wait for all of it.
+    # Filled range by range, so that the first pack need not wait for the whole list.
     shared = [0]
     start, cost = 0, 0
-    for first, last in families(ordered, shared):
+    for first, last in sibling_ranges(ordered, shared):
         for at, price, alone in _prices(ordered, shared, first, last, budget):
+            # A pack is cut between documents where possible: cut inside one, its context would be
+            # computed in both packs.
             if at > start and cost + price > budget:
                 yield build_pack(ordered[start:at], [0, *shared[start + 1 : at]])
                 start, cost = at, alone
@@ -112,18 +114,18 @@ def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
         yield build_pack(ordered[start:], [0, *shared[start + 1 :]])
 
 
-def families(ordered: Sequence[Ids], shared: list[int]) -> Iterator[tuple[int, int]]:
-    """Ranges of neighbours that share most of their tokens, as one document's choices do.
+def sibling_ranges(ordered: Sequence[Ids], shared: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of neighbours that share most of their tokens, as one document's choices do.
 
     Args:
-        ordered: Neighbours share as much as any two.
-        shared: Tokens that each shares with the one before; added to along the way.
+        ordered: Sequences as `in_order` gives them.
+        shared: Tokens that each shares with the one before; filled along the way.
     """
     start = 0
     for at in range(1, len(ordered) + 1):
         if at < len(ordered):
             shared.append(common_prefix(ordered[at - 1], ordered[at]))
-        if at == len(ordered) or shared[at] <= _FAMILY * len(ordered[at]):
+        if at == len(ordered) or shared[at] <= _SIBLINGS * len(ordered[at]):
             yield start, at
             start = at
 
@@ -131,7 +133,10 @@ def families(ordered: Sequence[Ids], shared: list[int]) -> Iterator[tuple[int, i
 def _prices(
     ordered: Sequence[Ids], shared: Sequence[int], first: int, last: int, budget: int
 ) -> Iterator[tuple[int, int, int]]:
-    """(position, tokens added to a running pack, tokens in a new pack) of what moves as one."""
+    """Yield (position, tokens added to the current pack, tokens in a new pack) of each unit.
+
+    A unit is a whole range of siblings, or a single sequence if the range exceeds the budget.
+    """
     below = sum(len(ordered[at]) - shared[at] for at in range(first + 1, last))
     whole = len(ordered[first]) + below
     if whole <= budget:

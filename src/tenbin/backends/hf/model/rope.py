@@ -1,7 +1,7 @@
-"""Which rows may share a batch where positions are read by the longest of them.
+"""Length classes: which rows may share a batch under LongRoPE and dynamic RoPE.
 
-LongRoPE and dynamic RoPE choose their frequencies by the longest row of a batch, so that a short
-row beside a long one would be read differently from the same row alone. Knows a configuration.
+These choose their frequencies by the longest row of a batch, so that a short row beside a long one
+would give other numbers than the same row by itself.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class LengthClasses:
-    """Tells rows apart that must not share a batch."""
+    """Separates rows that must not share a batch."""
 
     def __init__(self, config: Any) -> None:
-        """Look at a model's configuration.
+        """Inspect a model's configuration.
 
         Args:
             config: That of the text model.
@@ -27,11 +27,11 @@ class LengthClasses:
             self._threshold = int(known or config.max_position_embeddings)
 
     def of(self, length: int, growth: int = 0) -> int:
-        """The class of a row.
+        """Return the class of a row.
 
         Args:
             length: Its tokens.
-            growth: Tokens that may be written after it.
+            growth: Tokens that may be generated after it.
         """
         if self._threshold is None or length + growth <= self._threshold:
             return 0

@@ -1,9 +1,9 @@
 """A hash of a model that is already in memory, over every byte of its tensors.
 
-Computed where the tensors are, so that weights on a GPU need not travel, and with whole numbers
-alone, so that the hash is the same on every device. Each word of 64 bits is mixed with its place,
-and the results are added up: one word that changes always changes the sum. Made to tell models
-apart, not to withstand somebody who builds two that collide. Knows tensors; knows no file.
+Computed where the tensors are, so that weights on a GPU need not be copied, and with integers
+alone, so that the hash is the same on every device. Each 64-bit word is mixed with its position,
+and the results are added up: one word that changes always changes the sum. It distinguishes models;
+it does not withstand somebody who constructs a collision.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tenbin.backends.hf.generation.sampler import GOLDEN, mixed
+from tenbin.backends.hf.generation.sampler import GOLDEN, splitmix64
 from tenbin.errors import BackendError
 
 _WORD = 8
@@ -70,7 +70,7 @@ def tensor_digest(tensor: torch.Tensor, name: str = "a tensor") -> int:
     words = data[:whole].view(torch.int64)
     for at in range(0, len(words), step):
         part = words[at : at + step]
-        total += mixed(part + places[: len(part)] + _wrapped(at * GOLDEN)).sum()
+        total += splitmix64(part + places[: len(part)] + _wrapped(at * GOLDEN)).sum()
     rest = int.from_bytes(bytes(data[whole:].tolist()), "little")
     return int(total) ^ (rest << 64)
 

@@ -1,8 +1,8 @@
-"""Chooses the fastest scoring core that gives the right numbers for this very model.
+"""Selects the fastest scoring engine that gives the right numbers for this very model.
 
-Not every architecture allows every way of sharing work, and names do not tell. So the first run
-asks the model itself (`probe`). A candidate that fails is passed over with one line that says why;
-it never returns a number. Knows cores; knows no request.
+Not every architecture allows every way of sharing work, and names do not tell which. So the first
+run probes the model itself (`probe`). An engine that fails is passed over with one line that says
+why; it never returns a number.
 """
 
 from __future__ import annotations
@@ -12,161 +12,162 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tenbin.backends.hf.model.compilation import Compiling, When
+from tenbin.backends.hf.model.compilation import Compilation, CompileMode
 from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.hf.model.memory import fitted_budget, release_memory
-from tenbin.backends.hf.scoring.cache import CachedContexts
-from tenbin.backends.hf.scoring.masked_rows import MaskedRows
-from tenbin.backends.hf.scoring.plain import PlainRows
-from tenbin.backends.hf.scoring.probe import Probe, made_up, scores_of
-from tenbin.backends.hf.scoring.tree import PackedTree
+from tenbin.backends.hf.scoring.cache import CacheEngine
+from tenbin.backends.hf.scoring.masked_rows import MaskedRowsEngine
+from tenbin.backends.hf.scoring.plain import PlainEngine
+from tenbin.backends.hf.scoring.probe import Probe, random_tokens, scores_of
+from tenbin.backends.hf.scoring.tree import TreeEngine
 from tenbin.backends.text.encoding import Row
-from tenbin.backends.text.score_collector import ScoringCore
+from tenbin.backends.text.score_collector import ScoringEngine
 from tenbin.errors import BackendError
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Which way of scoring is right for a model: what the probe says."""
+class Selection:
+    """Which engine is right for a model, by the probe."""
 
-    rung: str
+    engine: str
+    """Its name: `tree`, `rows`, `cache` or `plain`."""
     variant: int = 0
-    """Which of the rung's ways."""
+    """Which of the engine's variants."""
     passed_over: tuple[str, ...] = ()
-    """Faster rungs, and why not they."""
+    """Faster engines, each with the reason why it was not selected."""
     is_settled: bool = True
-    """Whether memory had no part in it, so that the same model will be judged the same."""
+    """Whether lack of memory had no part in it, so that the next start would select the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A core, and what was found out to choose it."""
+class SelectedEngine:
+    """An engine, and what the probe found out to select it."""
 
-    core: ScoringCore
-    finding: Finding
-
-    single: ScoringCore
-    """Scores rows one at a time: what the model says where a batch gives no finite number."""
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why no faster one."""
-        return self.finding.passed_over
+    engine: ScoringEngine
+    selection: Selection
+    single: ScoringEngine
+    """Scores one row at a time: decides where a batch gives no finite number."""
 
 
-def choose_core(
+def select_engine(
     forward: Forward,
-    engine: str,
+    name: str,
     batch_size: int | Literal["auto"],
     row_budget: int,
     pack_budget: int,
-    compiling: When = "auto",
-    known: Finding | None = None,
+    compilation: CompileMode = "auto",
+    known: Selection | None = None,
     memory_share: float | None = None,
-) -> Choice:
-    """The fastest core that passes the probe, or the one that was asked for.
+) -> SelectedEngine:
+    """Return the fastest engine that passes the probe, or the one that was asked for.
 
     Args:
         forward: The model.
-        engine: `auto`, or a rung by name.
-        batch_size: Rows a batch of plain rows, or `auto`.
-        row_budget: Padded tokens a batch of plain rows.
-        pack_budget: Tokens a pack.
-        compiling: When the packed tree compiles the model's layers.
-        known: What was found out about this model before; spares the probe.
+        name: `auto`, or an engine by name.
+        batch_size: Rows per batch of the plain engine, or `auto`.
+        row_budget: Padded tokens per batch of the plain engine.
+        pack_budget: Tokens per pack.
+        compilation: When the tree engine compiles the model's layers.
+        known: An earlier selection for this model; saves the probe.
         memory_share: Part of the device's memory to count on; None: what is free.
 
     Raises:
-        BackendError: The core that was asked for fails the probe.
+        BackendError: The engine that was asked for fails the probe.
         NotFiniteError: The model gives no finite log-likelihoods.
     """
-    rungs = _rungs(forward, batch_size, row_budget, pack_budget)
+    candidates = _candidates(forward, batch_size, row_budget, pack_budget)
     probe = Probe(forward)
-    finding = known or _probed(rungs, probe, engine)
-    core = _fitted(forward, rungs[finding.rung].ways[finding.variant], memory_share)
-    if isinstance(core, PackedTree):
+    selection = known or _probed(candidates, probe, name)
+    make = candidates[selection.engine].variants[selection.variant]
+    engine = _fitted(forward, make, memory_share)
+    if isinstance(engine, TreeEngine):
 
-        def compiled() -> PackedTree:
-            return PackedTree(forward, pack_budget, Compiling("always"))
+        def compiled() -> TreeEngine:
+            return TreeEngine(forward, pack_budget, Compilation("always"))
 
-        core.compiling = Compiling(compiling, lambda: probe.refusal(compiled))
-    return Choice(core, finding, PlainRows(forward, 1, 1))
+        # Compiled layers are probed only when they are first wanted: compiling takes long.
+        engine.compilation = Compilation(compilation, lambda: probe.refusal(compiled))
+    return SelectedEngine(engine, selection, PlainEngine(forward, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
-class _Rung:
+class _Candidate:
     mode: str
-    """What results call it."""
-    ways: tuple[Callable[[], Any], ...]
-    """Make its core, the fastest first."""
+    """The engine's name in results."""
+    variants: tuple[Callable[[], Any], ...]
+    """Functions that make the engine, the fastest variant first."""
 
 
-def _rungs(
+def _candidates(
     forward: Forward, batch_size: int | Literal["auto"], row_budget: int, pack_budget: int
-) -> dict[str, _Rung]:
-    """All rungs by name, the fastest first."""
+) -> dict[str, _Candidate]:
+    """All engines by name, the fastest first."""
     return {
-        "tree": _Rung(PackedTree.mode, (lambda: PackedTree(forward, pack_budget),)),
-        "rows": _Rung(MaskedRows.mode, (lambda: MaskedRows(forward, pack_budget),)),
-        "cache": _Rung(
-            CachedContexts.mode,
+        "tree": _Candidate(TreeEngine.mode, (lambda: TreeEngine(forward, pack_budget),)),
+        "rows": _Candidate(
+            MaskedRowsEngine.mode, (lambda: MaskedRowsEngine(forward, pack_budget),)
+        ),
+        "cache": _Candidate(
+            CacheEngine.mode,
             (
-                lambda: CachedContexts(forward, row_budget),
-                lambda: CachedContexts(forward, row_budget, stepwise=True),
+                lambda: CacheEngine(forward, row_budget),
+                lambda: CacheEngine(forward, row_budget, stepwise=True),
             ),
         ),
-        "plain": _Rung(PlainRows.mode, (lambda: PlainRows(forward, batch_size, row_budget),)),
+        "plain": _Candidate(
+            PlainEngine.mode, (lambda: PlainEngine(forward, batch_size, row_budget),)
+        ),
     }
 
 
-def _probed(rungs: Mapping[str, _Rung], probe: Probe, engine: str) -> Finding:
+def _probed(candidates: Mapping[str, _Candidate], probe: Probe, wanted: str) -> Selection:
     probe.require_finite()
     passed_over: list[str] = []
-    for name, rung in rungs.items():
-        # Plain rows are the measure of all others and need no proof.
-        if name == "plain" or engine not in ("auto", name):
+    for name, candidate in candidates.items():
+        # The plain engine is what all others are measured against, so it needs no probe.
+        if name == "plain" or wanted not in ("auto", name):
             continue
         reasons = []
-        for variant, make in enumerate(rung.ways):
+        for variant, make in enumerate(candidate.variants):
             reason = probe.refusal(make)
             if reason is None:
-                return Finding(name, variant, tuple(passed_over), not probe.was_cramped)
+                return Selection(name, variant, tuple(passed_over), not probe.ran_out_of_memory)
             reasons.append(reason)
         why = "; ".join(dict.fromkeys(reasons))
-        if engine == name:
+        if wanted == name:
             raise BackendError(
                 f"engine={name} does not fit this model: {why}",
                 "leave engine out to let tenbin choose",
             )
-        passed_over.append(f"{rung.mode}: {why}")
-    return Finding("plain", 0, tuple(passed_over), not probe.was_cramped)
+        passed_over.append(f"{candidate.mode}: {why}")
+    return Selection("plain", 0, tuple(passed_over), not probe.ran_out_of_memory)
 
 
 def _fitted(
-    forward: Forward, make: Callable[[], ScoringCore], memory_share: float | None
-) -> ScoringCore:
-    """A core whose budget is what memory holds."""
-    core = make()
+    forward: Forward, make: Callable[[], ScoringEngine], memory_share: float | None
+) -> ScoringEngine:
+    """Make an engine whose budget fits the device's memory."""
+    engine = make()
 
     def measure(tokens: int) -> None:
         trial = make()
         trial.budget = tokens
-        scores_of(trial, _families(forward, tokens))
+        scores_of(trial, _filling_groups(forward, tokens))
 
     config = forward.model.config.get_text_config()
     try:
-        core.budget = fitted_budget(forward.device, config, core.budget, measure, memory_share)
+        engine.budget = fitted_budget(forward.device, config, engine.budget, measure, memory_share)
     except (RuntimeError, MemoryError):
-        # Halving finds the size where measuring it did not.
+        # Measuring failed; halving after an out-of-memory error will find the size.
         release_memory(forward.device)
-    return core
+    return engine
 
 
-def _families(forward: Forward, tokens: int) -> list[list[Row]]:
-    """Contexts with a few answers, enough to fill a batch of so many tokens under any core."""
+def _filling_groups(forward: Forward, tokens: int) -> list[list[Row]]:
+    """Contexts with a few answers, enough to fill a batch of so many tokens in any engine."""
     generator = random.Random(tokens)
     groups = []
     for _ in range(tokens // 40):
-        context = made_up(generator, forward, 32)
-        groups.append([Row(context + made_up(generator, forward, 8), 2) for _ in range(4)])
+        context = random_tokens(generator, forward, 32)
+        groups.append([Row(context + random_tokens(generator, forward, 8), 2) for _ in range(4)])
     return groups

@@ -1,8 +1,7 @@
-"""The scoring core for models that take a mask but bring their own attention.
+"""Masked-rows engine, for models that take a 4D attention mask but bring their own attention.
 
-One document a row: its context and all continuations as a small tree, held apart by a mask of four
-dimensions; several documents a batch. Same numbers as plain rows. Knows token rows and the
-model; knows no text and no request.
+One document per row: its context and all continuations as a small tree, separated by a mask of four
+dimensions; several documents per batch.
 """
 
 from __future__ import annotations
@@ -13,19 +12,24 @@ from dataclasses import dataclass
 import torch
 
 from tenbin.backends.hf.model.forward import Forward
-from tenbin.backends.hf.model.logprobs import TokenValues
+from tenbin.backends.hf.model.logprobs import TokenLogprobs
 from tenbin.backends.hf.model.memory import send
-from tenbin.backends.hf.model.prefix_tree import Ids, Pack, families, in_order, make_packs
+from tenbin.backends.hf.model.prefix_tree import Ids, Pack, in_order, make_packs, sibling_ranges
+from tenbin.backends.hf.scoring.base import score_groups
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.text.score_collector import GroupScore, Target
 
-_ROW = 2048
-"""Tokens a row where its sequences are not longer: masks grow with the square."""
+_ROW_TOKENS = 2048
+"""Tokens per row unless a sequence is longer: masks grow with the square of a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """Trees side by side, padded on the left so that answers stand in few columns."""
+class TreeBatch:
+    """Trees side by side, left padded.
+
+    Left padding puts the answers, which stand at the end of a tree, into few columns: the head is
+    computed per column of the whole batch.
+    """
 
     trees: list[Pack]
 
@@ -40,7 +44,7 @@ class Sheet:
         return max(len(tree) for tree in self.trees)
 
     def place(self, sequence: int, position: int) -> tuple[int, int]:
-        """Row and column of a position of a sequence."""
+        """Return row and column of a position of a sequence."""
         for row, tree in enumerate(self.trees):
             if sequence < len(tree.sequences):
                 return row, self.width - len(tree) + tree.place(sequence, position)
@@ -48,71 +52,73 @@ class Sheet:
         raise IndexError(sequence)
 
 
-class MaskedRows:
-    """One document a row under a mask of its own."""
+class MaskedRowsEngine:
+    """One document per row under a mask of its own."""
 
     mode = "masked rows"
 
     def __init__(self, forward: Forward, budget: int) -> None:
-        """Prepare a core.
+        """Prepare an engine.
 
         Args:
             forward: The model.
-            budget: Padded tokens a batch; halved where memory ends.
+            budget: Padded tokens per batch; halved after an out-of-memory error.
         """
         if not forward.keeps or not forward.takes_positions:
             raise TypeError("the model takes no position_ids or no logits_to_keep")
         self.forward = forward
         self.budget = budget
         self.broken = False
-        """Every token reads all before it in its row: wrong, for the probe's control only."""
+        """For the probe's negative control only: every token attends to all before it in its row,
+        siblings included, which is wrong."""
 
     def score(
         self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
     ) -> Iterator[tuple[int, GroupScore]]:
-        """Score groups of rows, each group given as soon as its last row is done."""
-        return self.forward.run_groups(groups, self._sheets, self._launch, self._shrink, known)
+        """Score groups of rows, yielding each group as soon as its last row is scored."""
+        return score_groups(self.forward, groups, self._plan, self._launch, self._shrink, known)
 
-    def _shrink(self, sheet: Sheet) -> None:
-        self.budget = max(1, min(self.budget, sheet.width * len(sheet.trees)) // 2)
+    def _shrink(self, batch: TreeBatch) -> None:
+        self.budget = max(1, min(self.budget, batch.width * len(batch.trees)) // 2)
 
-    def _sheets(self, inputs: Sequence[Ids]) -> Iterator[Sheet]:
-        """Rows of one document each, longest first, as many as the budget holds."""
+    def _plan(self, inputs: Sequence[Ids]) -> Iterator[TreeBatch]:
+        """One document per row, longest first, as many rows as the budget holds."""
         ordered = in_order(inputs)
         trees = [
             tree
-            for first, last in families(ordered, [0])
-            for tree in make_packs(ordered[first:last], min(self.budget, _ROW))
+            for first, last in sibling_ranges(ordered, [0])
+            for tree in make_packs(ordered[first:last], min(self.budget, _ROW_TOKENS))
         ]
+        # Neighbours of like length need little padding.
         trees.sort(key=len, reverse=True)
         batch: list[Pack] = []
         for tree in trees:
             if batch and (len(batch) + 1) * len(batch[0]) > self.budget:
-                yield Sheet(batch)
+                yield TreeBatch(batch)
                 batch = []
             batch.append(tree)
         if batch:
-            yield Sheet(batch)
+            yield TreeBatch(batch)
 
-    def _launch(self, sheet: Sheet, targets: Sequence[Target]) -> TokenValues | None:
+    def _launch(self, batch: TreeBatch, targets: Sequence[Target]) -> TokenLogprobs | None:
         places = [
-            sheet.place(target.row, target.start + step)
+            batch.place(target.row, target.start + step)
             for target in targets
             for step in range(len(target.answer))
         ]
         answers = [target.answer for target in targets]
         tokens = [token for answer in answers for token in answer]
         return self.forward.guarded(
-            lambda: self.forward.values(self._inputs(sheet), places, tokens)[0], answers
+            lambda: self.forward.values(self._inputs(batch), places, tokens)[0], answers
         )
 
-    def _inputs(self, sheet: Sheet) -> dict[str, torch.Tensor]:
-        width, device = sheet.width, self.forward.device
-        pads = [[0] * (width - len(tree)) for tree in sheet.trees]
-        rows = list(zip(pads, sheet.trees, strict=True))
+    def _inputs(self, batch: TreeBatch) -> dict[str, torch.Tensor]:
+        width, device = batch.width, self.forward.device
+        pads = [[0] * (width - len(tree)) for tree in batch.trees]
+        rows = list(zip(pads, batch.trees, strict=True))
         ids = [token for pad, tree in rows for token in (*pad, *tree.ids)]
         positions = [place for pad, tree in rows for place in (*pad, *tree.positions)]
-        allowed = send(torch.stack([self._allowed(tree, width) for tree in sheet.trees]), device)
+        allowed = send(torch.stack([self._allowed(tree, width) for tree in batch.trees]), device)
         mask = torch.zeros(allowed.shape, dtype=self.forward.dtype, device=device)
         mask.masked_fill_(~allowed, torch.finfo(self.forward.dtype).min)
         return {
@@ -123,7 +129,7 @@ class MaskedRows:
 
     def _allowed(self, tree: Pack, width: int) -> torch.Tensor:
         pad = width - len(tree)
-        # Padding reads itself: a softmax over nothing has no value.
+        # Padding attends to itself: a softmax over nothing has no value.
         allowed = torch.eye(width, dtype=torch.bool)
         allowed[pad:, pad:] = (
             torch.ones(len(tree), len(tree), dtype=torch.bool).tril()
@@ -134,13 +140,13 @@ class MaskedRows:
 
 
 def tree_mask(tree: Pack) -> torch.Tensor:
-    """Which tokens of a tree each of its tokens reads: its ancestors and itself."""
+    """Return which tokens of a tree each of its tokens attends to: its ancestors and itself."""
     mask = torch.zeros(len(tree), len(tree), dtype=torch.bool)
     for segment in tree.segments:
         start, end = segment.start, segment.start + segment.length
         if segment.parent >= 0:
             parent = tree.segments[segment.parent]
-            # The parent's last token already reads all that this segment reads before itself.
+            # The parent's last token already attends to all that comes before this segment.
             mask[start:end] = mask[parent.start + parent.length - 1]
         mask[start:end, start:end] = torch.ones(segment.length, segment.length).tril().bool()
     return mask

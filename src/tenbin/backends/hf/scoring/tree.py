@@ -1,8 +1,4 @@
-"""The fastest scoring core: packs of a prefix tree, every distinct position computed once.
-
-Same interface and same numbers as plain rows. Knows token rows and the model; knows no text and
-no request.
-"""
+"""Tree engine, the fastest: packs of a prefix tree, every distinct position computed once."""
 
 from __future__ import annotations
 
@@ -18,50 +14,55 @@ from tenbin.backends.hf.kernels.tree_attention import (
     make_plan,
     register,
 )
-from tenbin.backends.hf.model.compilation import Compiling
+from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.forward import Forward
-from tenbin.backends.hf.model.logprobs import TokenValues
+from tenbin.backends.hf.model.logprobs import TokenLogprobs
 from tenbin.backends.hf.model.memory import send
 from tenbin.backends.hf.model.prefix_tree import Pack, Segment, make_packs
+from tenbin.backends.hf.scoring.base import score_groups
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.text.score_collector import GroupScore, Target
 
 
-class PackedTree:
+class TreeEngine:
     """Rows as a packed prefix tree under the model's own attention interface."""
 
     mode = "packed tree"
 
-    def __init__(self, forward: Forward, budget: int, compiling: Compiling | None = None) -> None:
-        """Prepare a core.
+    def __init__(
+        self, forward: Forward, budget: int, compilation: Compilation | None = None
+    ) -> None:
+        """Prepare an engine.
 
         Args:
             forward: The model.
-            budget: Tokens a pack; halved where memory ends.
-            compiling: When to compile the model's layers; None for never.
+            budget: Tokens per pack; halved after an out-of-memory error.
+            compilation: When to compile the model's layers; None for never.
         """
         register()
         if not forward.keeps or not forward.takes_positions:
             raise TypeError("the model takes no position_ids or no logits_to_keep")
         self.forward = forward
         self.budget = budget
-        self.compiling = compiling or Compiling("never")
+        self.compilation = compilation or Compilation("never")
         self._tokens = 0
         self.broken = False
-        """Every token reads all before it in the pack: wrong, for the probe's control only."""
+        """For the probe's negative control only: every token attends to all before it in the pack,
+        siblings included, which is wrong."""
 
     def score(
         self, groups: Sequence[Sequence[Row]], known: Collection[int] = ()
     ) -> Iterator[tuple[int, GroupScore]]:
-        """Score groups of rows, each group given as soon as its last row is done."""
+        """Score groups of rows, yielding each group as soon as its last row is scored."""
         if not groups:
             return
-        # An upper bound: what is shared is counted once for each that shares it. A run that has
-        # been long will be longer, so what was asked before counts too.
+        # An upper bound: shared tokens are counted once per row that shares them. Tokens of earlier
+        # calls count too: a run that has been long will go on, so that compiling pays off.
         self._tokens += sum(max((len(row.ids) for row in group), default=0) for group in groups)
-        with self.compiling.layers_of(self.forward.model, self._tokens) as compiled:
+        with self.compilation.layers_of(self.forward.model, self._tokens) as compiled:
             self.mode = f"{type(self).mode}, compiled layers" if compiled else type(self).mode
-            yield from self.forward.run_groups(
+            yield from score_groups(
+                self.forward,
                 groups,
                 lambda inputs: make_packs(inputs, self.budget),
                 self._launch,
@@ -72,7 +73,7 @@ class PackedTree:
     def _shrink(self, pack: Pack) -> None:
         self.budget = max(1, min(self.budget, len(pack)) // 2)
 
-    def _launch(self, pack: Pack, targets: Sequence[Target]) -> TokenValues | None:
+    def _launch(self, pack: Pack, targets: Sequence[Target]) -> TokenLogprobs | None:
         places = [
             (0, pack.place(target.row, target.start + step))
             for target in targets

@@ -1,8 +1,7 @@
-"""Whether a model's files are whole, before anything is made of them.
+"""Checks that a model's files are complete before anything is loaded from them.
 
-transformers passes over generation settings that it cannot read, and finds out about a file of
-weights that is cut short when everything else is ready. Knows JSON and the header of safetensors;
-knows no model.
+transformers silently ignores generation settings that it cannot read, and notices a truncated file
+of weights only when everything else is ready.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from tenbin.backends.text.stop_criteria import end_ids
 from tenbin.errors import BackendError
 
 TOKENIZER_FILES = (
@@ -22,16 +21,16 @@ TOKENIZER_FILES = (
 )
 _MODEL_FILES = ("config.json", "generation_config.json", "adapter_config.json")
 _LENGTH = 8
-"""Bytes that say how long a header of safetensors is."""
+"""Bytes of the field that holds the length of a safetensors header."""
 _LARGEST_HEADER = 100_000_000
 _HINT = "fetch or save it again"
 
 
 def check_folder(folder: Path) -> None:
-    """See that small files can be read and that weights have the length that they say.
+    """Check that small files can be read and that weights have the length in their header.
 
     Raises:
-        BackendError: They do not; the message names the file.
+        BackendError: One is damaged; the message names the file.
     """
     if fault := damaged_file(folder, _MODEL_FILES):
         raise BackendError(f"{folder}: {fault}", _HINT)
@@ -43,28 +42,8 @@ def check_folder(folder: Path) -> None:
         end_ids(json.loads(settings.read_bytes()).get("eos_token_id"), str(settings))
 
 
-def end_ids(value: Any, source: str) -> tuple[int, ...]:
-    """The tokens that end an answer: none, one, or a list of them.
-
-    Args:
-        value: What a file says.
-        source: The file, for the message.
-
-    Raises:
-        BackendError: They are no token ids.
-    """
-    named = value if isinstance(value, (list, tuple)) else [value]
-    found = [token for token in named if token is not None]
-    for token in found:
-        if not isinstance(token, int) or isinstance(token, bool):
-            raise BackendError(
-                f"{source}: eos_token_id is {value!r}", "it names a token id or a list of them"
-            )
-    return tuple(found)
-
-
 def damaged_file(folder: Path, names: Sequence[str]) -> str | None:
-    """What is wrong with the first of these files that holds no JSON object; None: all do."""
+    """Return what is wrong with the first of these files that holds no JSON object, or None."""
     for name in names:
         file = folder / name
         if not file.is_file():
@@ -85,7 +64,7 @@ def damaged_file(folder: Path, names: Sequence[str]) -> str | None:
 
 
 def _damaged_weights(file: Path) -> str | None:
-    """What is wrong with the header of a file of safetensors."""
+    """Return what is wrong with the header of a safetensors file, or None."""
     size = file.stat().st_size
     try:
         with file.open("rb") as stream:

@@ -44,7 +44,7 @@ class Stamp:
     inode: int
 
 
-class Digests:
+class FileHashes:
     """Hashes of files."""
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Lets every row of a batch be at a position of its own while one token is added to each.
+"""Attention of a decode step in which every row is at a position of its own.
 
-transformers builds masks as if all rows stood at the same place. For the length of a forward the
-functions that make masks are exchanged for ones that ask the model's own rule (causal, windowed,
-chunked) at each row's position, so that what a model may read stays the model's business. Grouped
-heads are put side by side as queries of one head, which spares copying the keys for each of them.
+transformers builds masks as if all rows stood at the same position. For the length of a forward
+pass the functions that make masks are replaced by ones that evaluate the model's own rule (causal,
+windowed, chunked) at each row's position, so that what a token attends to stays the model's
+business. Grouped heads are folded into queries of one head, which avoids copying the keys for each.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 @contextmanager
-def rows_at(positions: torch.Tensor) -> Iterator[None]:
-    """Make masks for one new token a row inside.
+def row_positions(positions: torch.Tensor) -> Iterator[None]:
+    """Make masks for one new token per row inside.
 
     Args:
-        positions: Where each row's token stands.
+        positions: The position of each row's token.
     """
-    # Imported with the first model: they bring libraries along that nobody else here needs.
+    # Imported with the first model: they import libraries that nothing else here needs.
     from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -37,19 +37,19 @@ def rows_at(positions: torch.Tensor) -> Iterator[None]:
 
     folded = _for_groups(ALL_ATTENTION_FUNCTIONS["sdpa"], _attend_folded, one_token=True)
     with (
-        _exchanged(ALL_MASK_ATTENTION_FUNCTIONS, "sdpa", allowed),
-        _exchanged(ALL_MASK_ATTENTION_FUNCTIONS, "eager", additive),
-        _exchanged(ALL_ATTENTION_FUNCTIONS, "sdpa", folded),
+        _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "sdpa", allowed),
+        _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "eager", additive),
+        _replaced(ALL_ATTENTION_FUNCTIONS, "sdpa", folded),
     ):
         yield
 
 
 @contextmanager
-def keys_uncopied(device: torch.device) -> Iterator[None]:
-    """Let grouped heads read the same keys under a mask inside, where the kernel can.
+def grouped_keys(device: torch.device) -> Iterator[None]:
+    """Let grouped heads share their keys under a mask inside, where the kernel can.
 
-    transformers copies them for each head as soon as there is a mask, since a GPU's kernels know
-    no groups under one; a CPU's does.
+    transformers copies the keys for each head as soon as there is a mask, since a GPU's kernels
+    support no groups under one; the CPU's kernel does.
     """
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -57,7 +57,7 @@ def keys_uncopied(device: torch.device) -> Iterator[None]:
         yield
         return
     grouped = _for_groups(ALL_ATTENTION_FUNCTIONS["sdpa"], _attend_grouped)
-    with _exchanged(ALL_ATTENTION_FUNCTIONS, "sdpa", grouped):
+    with _replaced(ALL_ATTENTION_FUNCTIONS, "sdpa", grouped):
         yield
 
 
@@ -76,12 +76,12 @@ def _mask(positions: torch.Tensor, **options: Any) -> torch.Tensor:
 def _for_groups(
     original: Callable[..., Any], attend: Callable[..., torch.Tensor], one_token: bool = False
 ) -> Callable[..., Any]:
-    """Attend in a way of our own where heads share keys under a mask, else as transformers does.
+    """Use our attention where heads share keys under a mask, and transformers' elsewhere.
 
     Args:
         original: transformers' own function.
         attend: Takes query, key and value, then mask and scale by name.
-        one_token: Whether it knows rows of a single new token only.
+        one_token: Whether it supports only rows of a single new token.
     """
 
     def chosen(
@@ -103,13 +103,13 @@ def _for_groups(
 
 
 _SPECIAL = ("position_bias", "softcap", "cache")
-"""What changes the outcome of transformers' own function; it has no other such option."""
+"""Options that change the outcome of transformers' own function; it has no others."""
 
 
 def _attend_folded(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **options: Any
 ) -> torch.Tensor:
-    """The heads that share keys as so many queries of one head."""
+    """Fold the heads that share keys into queries of one head."""
     rows, heads, _, size = query.shape
     folded = query.reshape(rows, key.shape[1], heads // key.shape[1], size)
     found = scaled_dot_product_attention(folded, key, value, **options)
@@ -119,13 +119,13 @@ def _attend_folded(
 def _attend_grouped(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **options: Any
 ) -> torch.Tensor:
-    """The heads that share keys as the kernel knows them."""
+    """Let the kernel broadcast the keys that heads share."""
     found = scaled_dot_product_attention(query, key, value, enable_gqa=True, **options)
     return found.transpose(1, 2).contiguous()
 
 
 @contextmanager
-def _exchanged(functions: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+def _replaced(functions: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
     former = functions[name]
     functions[name] = function
     try:

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from tenbin.backends.hf.backend import HfBackend
-from tenbin.backends.hf.generation.generate import Generator, Way
-from tenbin.backends.hf.generation.scheduler import OwnLoop
-from tenbin.backends.hf.generation.transformers_generate import LibraryGenerate
+from tenbin.backends.hf.generation.generator import GenerationSupport, Generator
+from tenbin.backends.hf.generation.scheduler import Scheduler
+from tenbin.backends.hf.generation.transformers_generate import TransformersGenerate
+from tenbin.backends.text.completion import ThinkingCompletion
 from tenbin.backends.text.encoding import EncodedPrompt
-from tenbin.backends.text.generation_jobs import Job, Pens
-from tenbin.backends.text.stop_criteria import Decoder
-from tenbin.backends.text.thinking import cut_at_stops, split_thought
-from tenbin.backends.text.thinking_budget import ThoughtfulWriting
+from tenbin.backends.text.stop_criteria import Detokenizer, Job, StopCriteria
+from tenbin.backends.text.thinking import cut_at_stops, split_thinking
 from tenbin.records import Generate, Sampling, Text, Thinking
 from tests.backends.chained import chained
 from tests.backends.reference import greedy_ids
@@ -54,23 +53,23 @@ def model() -> tuple[Any, Any]:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Way_]:
     """The own loop or generate, batches of every size, steps begun ahead as on a GPU or not."""
     name, _, ahead = request.param
-    honest = OwnLoop.__init__
+    honest = Scheduler.__init__
 
-    def prepared(self: OwnLoop, *given: Any, **named: Any) -> None:
+    def prepared(self: Scheduler, *given: Any, **named: Any) -> None:
         honest(self, *given, **named)
-        self._ahead = ahead
+        self._lookahead = ahead
 
-    monkeypatch.setattr(OwnLoop, "__init__", prepared)
+    monkeypatch.setattr(Scheduler, "__init__", prepared)
     # The proof wants logits that tell prompts apart, which chains of pieces do not.
-    proven = Way(64 if name == "own" else 0, packs=False)
-    monkeypatch.setattr("tenbin.backends.hf.generation.generate._proven", lambda *_: proven)
+    proven = GenerationSupport(64 if name == "own" else 0, packs=False)
+    monkeypatch.setattr("tenbin.backends.hf.generation.generator._probed", lambda *_: proven)
     yield request.param
 
 
 def answered(model: tuple[Any, Any], way: Way_, requests: Sequence[Generate]) -> list[Text]:
     backend = HfBackend.from_model(*model, batch_size=way[1])  # type: ignore[arg-type]
     found = dict(backend.run(requests))
-    wanted = OwnLoop.mode if way[0] == "own" else LibraryGenerate.mode
+    wanted = Scheduler.mode if way[0] == "own" else TransformersGenerate.mode
     assert backend.describe()["engine"]["generation"] == wanted
     texts = [found[request.key] for request in requests]
     assert all(isinstance(text, Text) for text in texts)
@@ -162,7 +161,7 @@ def test_a_prompt_leaves_room_for_thought_and_answer(model: tuple[Any, Any]) -> 
     assert isinstance(answer, Text) and answer.truncated == 50 - (60 - 20 - 10 - 7 - 11)
     full = asked("plain", Thinking(budget=60))
     refused = dict(backend.run([full]))[full.key]
-    assert "max_gen_toks 9 after 60 tokens of thought leaves no room" in str(refused)
+    assert "max_gen_toks 9 after 60 tokens of thinking leaves no room" in str(refused)
 
 
 MARKS = Thinking("<o>", "<c>", 30)
@@ -176,18 +175,18 @@ def letters(count: int, pieces: Sequence[str]) -> list[str]:
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_token_by_token_is_as_the_whole_text(tokenizer: Any, opened: bool) -> None:
-    """Any text, cut into any tokens, is told apart as `split_thought` tells it."""
+    """Any text, cut into any tokens, is told apart as `split_thinking` tells it."""
     thinking = replace(MARKS, budget=999)
-    marks, answers = Decoder(tokenizer, ("<o>", "<c>")), Decoder(tokenizer, ("stop",))
+    marks, answers = Detokenizer(tokenizer, ("<o>", "<c>")), Detokenizer(tokenizer, ("stop",))
     ends = set()
     for text in letters(400, ["<o>", "<c>", "<o", ">", "<", "\n", " ", "駅", "ab", "stop"]):
-        writing = ThoughtfulWriting(marks, answers, {2}, 999, thinking, (9,), opened)
+        writing = ThinkingCompletion(marks, answers, {2}, 999, thinking, (9,), opened)
         for token in [*tokenizer(text, add_special_tokens=False)["input_ids"], 2]:
             if writing.add(token):
                 break
-        wanted = split_thought(text, thinking, "<o>" if opened else "")
+        wanted = split_thinking(text, thinking, "<o>" if opened else "")
         found = writing.result(0)
-        assert (found.thinking, found.thinking_end) == (wanted.thought, wanted.end), text
+        assert (found.thinking, found.thinking_end) == (wanted.thinking, wanted.end), text
         answer, stopped = cut_at_stops(wanted.answer, ("stop",))
         assert (found.text, found.finish) == (answer, "stop" if stopped else "end"), text
         ends.add(found.thinking_end)
@@ -213,23 +212,23 @@ def thoughtful_jobs(model: Any, tokenizer: Any, sampling: Sampling | None) -> li
 def by_hand(model: Any, tokenizer: Any, job: Job) -> Text:
     """One row, one token at a time, the whole text decoded at every step."""
     assert job.thinking is not None
-    decoder = Decoder(tokenizer, ())
+    decoder = Detokenizer(tokenizer, ())
     new = greedy_ids(model, list(job.prompt.ids), job.thinking.budget, {2})
     for count in range(1, len(new) + 1):
-        found = split_thought(decoder.text(new[:count]), job.thinking, "(")
+        found = split_thinking(decoder.text(new[:count]), job.thinking, "(")
         if found.end == "closed":
-            return finished(model, job, decoder, new[:count], found.thought, "closed", ())
-    thought = split_thought(decoder.whole_characters(new), job.thinking, "(").thought
+            return finished(model, job, decoder, new[:count], found.thinking, "closed", ())
+    thought = split_thinking(decoder.whole_characters(new), job.thinking, "(").thinking
     if len(new) < job.thinking.budget:
         return Text("", "end", 0, 0, thought, len(new), "open")
-    closing = Pens(model, tokenizer)._tokens_after_text(job.thinking.closing_text)
+    closing = StopCriteria(model, tokenizer)._tokens_after_text(job.thinking.closing_text)
     return finished(model, job, decoder, new, thought, "budget", closing)
 
 
 def finished(
     model: Any,
     job: Job,
-    decoder: Decoder,
+    decoder: Detokenizer,
     new: list[int],
     thought: str,
     end: Any,
@@ -242,14 +241,14 @@ def finished(
         found = decoder.text(answer[:count]).lstrip()
         if not closing:
             text = decoder.text([*new, *answer[:count]])
-            found = split_thought(text, job.thinking, "(").answer
+            found = split_thinking(text, job.thinking, "(").answer
         cut, stopped = cut_at_stops(found, job.stop)
         if stopped:
             return Text(cut, "stop", count, 0, thought, len(new), end)
     found = decoder.whole_characters(answer).lstrip()
     if not closing:
         text = decoder.whole_characters([*new, *answer])
-        found = split_thought(text, job.thinking, "(").answer
+        found = split_thinking(text, job.thinking, "(").answer
     finish: Any = "length" if len(answer) == job.limit else "end"
     return Text(found, finish, len(answer), 0, thought, len(new), end)
 
@@ -262,8 +261,8 @@ def test_random_models_think_as_one_row_alone(kind: str, tokenizer: Any) -> None
     assert {text.thinking_end for text in wanted} >= {"closed", "budget"}
     for batch, budget in (("auto", 4096), (1, 7), (5, 64)):
         generator = Generator(model, tokenizer, 64, batch, budget)  # type: ignore[arg-type]
-        assert (generator.mode == OwnLoop.mode) == (kind != "mamba")
-        answers = dict(generator.write(jobs))
+        assert (generator.mode == Scheduler.mode) == (kind != "mamba")
+        answers = dict(generator.generate(jobs))
         assert [answers[at] for at in range(len(jobs))] == wanted
 
 
@@ -273,13 +272,18 @@ def test_drawn_thoughts_depend_on_their_seed_alone(llama: tuple[Any, Any]) -> No
         replace(job, thinking=Thinking("(", "never", 8))
         for job in thoughtful_jobs(model, tokenizer, Sampling(0.7, 0.9, 50))
     ]
-    endless = dict(Generator(model, tokenizer, 64, "auto", 4096).write(jobs))
+    endless = dict(Generator(model, tokenizer, 64, "auto", 4096).generate(jobs))
     for at in range(0, len(jobs), 2):
         # A letter of the thought closes it, since the same tokens are drawn again.
         letters = [one for one in endless[at].thinking if one.isascii() and one.isalnum()]  # type: ignore[union-attr]
         jobs[at] = replace(jobs[at], thinking=Thinking("(", (letters or ["never"])[-1], 8))
-    first = dict(Generator(model, tokenizer, 64, "auto", 4096).write(jobs))
+    first = dict(Generator(model, tokenizer, 64, "auto", 4096).generate(jobs))
     assert {text.thinking_end for text in first.values() if text} >= {"closed", "budget"}
-    for batch, known in ((1, None), (5, None), ("auto", Way(0, False)), (4, Way(0, False))):
+    for batch, known in (
+        (1, None),
+        (5, None),
+        ("auto", GenerationSupport(0, False)),
+        (4, GenerationSupport(0, False)),
+    ):
         generator = Generator(model, tokenizer, 64, batch, 512, known=known)  # type: ignore[arg-type]
-        assert dict(generator.write(jobs)) == first
+        assert dict(generator.generate(jobs)) == first
