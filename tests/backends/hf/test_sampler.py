@@ -224,7 +224,7 @@ def test_generate_of_transformers_draws_the_same(
     criteria = StopCriteria(model, tokenizer)
     jobs = jobs_of(4, len(tokenizer))
     library = TransformersGenerate(model, criteria, 64, batch_size, 4096)
-    for at, answer in library.write(jobs):
+    for at, answer in library.generate(jobs):
         assert answer == plain(model, criteria, jobs[at])
 
 
