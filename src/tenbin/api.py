@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from tenbin.errors import ConfigError
 from tenbin.pipeline.progress import Listener
 from tenbin.results.outcomes import outcomes_of
 from tenbin.results.read import read_run
+from tenbin.results.schema import RunResult, Sample
 
 
 @dataclass(frozen=True)
@@ -182,11 +183,18 @@ def compare(
     opened = [run if isinstance(run, Run) else load_run(run) for run in runs]
     written = [None if isinstance(run, Run) else str(run) for run in runs]
     sides = [
-        Side(name or str(run.path or f"run {at + 1}"), run.document, run.samples)
+        Side(name or str(run.path or f"run {at + 1}"), *_records(run))
         for at, (run, name) in enumerate(zip(opened, written, strict=True))
     ]
     wanted = Wanted(tuple(cells), mapping or None, tuple(metrics), tuple(allow), all_pairs)
-    return Compared(compare_runs(sides, wanted))
+    return Compared(compare_runs(sides, wanted).to_json())
+
+
+def _records(run: Run) -> tuple[RunResult, list[Sample]]:
+    return (
+        RunResult.model_validate(run.document),
+        [Sample.from_json(sample) for sample in run.samples],
+    )
 
 
 def evaluate(
@@ -299,17 +307,17 @@ def consistency(
     Raises:
         TenbinError: The runs do not go together, or nothing shows which rows hold the same item.
     """
-    from tenbin.analysis.consistency.columns import COLUMNS
+    from tenbin.analysis.consistency.answers import COLUMNS, ExaminedSamples
     from tenbin.analysis.consistency.examine import examine
 
-    given: list[tuple[str, Mapping[str, Any], Iterable[Mapping[str, Any]]]] = []
+    given: list[ExaminedSamples] = []
     for run in runs:
         if isinstance(run, Run):
-            given.append((str(run.path or "run"), run.document, run.samples))
+            given.append(ExaminedSamples(str(run.path or "run"), *_records(run)))
         else:
             stored = read_run(run)
-            given.append((str(run), stored.document, stored.sample_rows(COLUMNS)))
-    return examine(given, tasks, reference, alignment, metric)
+            given.append(ExaminedSamples(str(run), stored.result, stored.samples(COLUMNS)))
+    return examine(given, tasks, reference, alignment, metric).to_json()
 
 
 def load_run(path: str | Path) -> Run:

@@ -13,6 +13,7 @@ import pytest
 import tenbin
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.errors import ConfigError, ResultError
+from tenbin.results.read import parse_result
 from tests.conftest import ROOT
 
 TASKS = "jnli-1.3-0.2,jsquad-1.1-0.3,mlogiqa_mcq_ja"
@@ -157,7 +158,7 @@ def test_other_examples_data_is_refused(tmp_path: Path) -> None:
     ("options", "kind", "words"),
     [
         ({"num_fewshot": 3}, "shots", "2 here, 3 there"),
-        ({"seed": 7}, "seed", "examples drawn with 1234 here, 7 there"),
+        ({"seed": 7}, "seed", "examples sampled with 1234 here, 7 there"),
         ({"apply_chat_template": True}, "prompts", "apply_chat_template False here, True there"),
         ({"fewshot": "fixed"}, "prompts", "fewshot 'random' here, 'fixed' there"),
     ],
@@ -176,7 +177,7 @@ def test_other_decoding_is_said_and_more_draws_are_no_difference() -> None:
     greedy, drawn = evaluate(tasks="jsquad-1.1-0.3"), evaluate(**warm, repeats=2)
     with pytest.raises(ResultError) as refused:
         tenbin.compare(greedy, drawn)
-    words = "decoding: greedy here, drawn with temperature 0.7, top_p 0.9, top_k 0 there"
+    words = "decoding: greedy here, sampled with temperature 0.7, top_p 0.9, top_k 0 there"
     assert words in str(refused.value)
     assert tenbin.compare(greedy, drawn, allow=["decoding"]).table()
     assert tenbin.compare(drawn, evaluate(**warm, repeats=3)).table()
@@ -229,12 +230,13 @@ def test_metrics_and_kinds_that_do_not_exist() -> None:
         tenbin.compare(run, cells=["mlogiqa_mcq_ja", "mlogiqa_gen_ja"])
 
 
-def test_runs_of_the_first_shape_can_be_compared() -> None:
+def test_runs_of_schema_version_1_can_be_compared() -> None:
     first, second = evaluate(), evaluate(shortest())
     old = json.loads(json.dumps(first.document))
     for details in old["details"].values():
         for detail in details.values():
             for name in ("aggregation", "low", "high", "clusters", "detectable"):
                 detail.pop(name)
-    there = tenbin.compare(tenbin.Run(old, first.samples), second, metrics=["all"]).table()
+    migrated = parse_result({**old, "schema_version": 1}, Path("result.json")).to_json()
+    there = tenbin.compare(tenbin.Run(migrated, first.samples), second, metrics=["all"]).table()
     assert there == tenbin.compare(first, second, metrics=["all"]).table()

@@ -6,49 +6,38 @@ from typing import Any
 
 import pytest
 
-from tenbin.analysis.sweep.command import run_command
-from tenbin.analysis.sweep.report import sweep_report
+from tenbin.analysis.sweep.report import Chosen, run_command, sweep_report
 from tenbin.errors import ResultError
 from tenbin.records import Cell, Outcome
+from tenbin.results.schema import CellConfig, RunResult
+from tests.results.made_result import cell_config, made_result
 
 Values = dict[tuple[str, int, int], list[float | None]]
 """(template, shots, seed) → a value a document."""
 
 
-def stored(values: Values, select: Values | None = None) -> tuple[dict[str, Any], dict[Any, Any]]:
-    """A result document and outcomes of one task."""
-    document: dict[str, Any] = {
-        "model": {"model": "m"},
-        "engine": None,
-        "date": "2026-01-01",
-        "config": {"seed": 1234},
-        "configs": {},
-        "details": {},
-    }
+def stored(values: Values, select: Values | None = None) -> tuple[RunResult, dict[Any, Any]]:
+    """The result and the outcomes of one task."""
+    configs: dict[str, CellConfig] = {}
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     for role, table in (("score", values), ("select", select or {})):
         for (template, shots, seed), row in table.items():
             mark = f"@{shots}shot@seed{seed}" + ("@train" if role == "select" else "")
             cell = Cell("jnli", "1.1", template, shots, seed, mark)
-            document["configs"][cell.id] = {
-                "task": "jnli",
-                "version": "1.1",
-                "template": template,
-                "num_fewshot": shots,
-                "role": role,
-                "split": "train" if role == "select" else "validation",
-            }
-            document["details"][cell.id] = {
-                "acc": {"unit": "", "higher_is_better": True, "aggregation": "mean"}
-            }
+            configs[cell.id] = cell_config(
+                template=template,
+                num_fewshot=shots,
+                role=role,
+                split="train" if role == "select" else "validation",
+            )
             outcomes[cell.id, "acc"] = [
                 Outcome(cell, f"{role}{at:03}", "acc", value) for at, value in enumerate(row)
             ]
-    return document, outcomes
+    return made_result(configs), outcomes
 
 
 def report(values: Values, select: Values | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = sweep_report(*stored(values, select))["tasks"][0]
+    found: dict[str, Any] = sweep_report(*stored(values, select)).to_json()["tasks"][0]
     return found
 
 
@@ -130,15 +119,15 @@ def test_shots_are_options_too() -> None:
 
 
 def test_an_unknown_metric_is_refused() -> None:
-    document, outcomes = stored({A: [1.0, 0.0]})
+    result, outcomes = stored({A: [1.0, 0.0]})
     with pytest.raises(ResultError, match="metric 'f1'"):
-        sweep_report(document, outcomes, "f1")
+        sweep_report(result, outcomes, "f1")
 
 
 def test_options_without_a_common_document_are_refused() -> None:
-    document, outcomes = stored({A: [1.0, None], B: [None, 1.0]})
+    result, outcomes = stored({A: [1.0, None], B: [None, 1.0]})
     with pytest.raises(ResultError, match="share no scored document"):
-        sweep_report(document, outcomes)
+        sweep_report(result, outcomes)
 
 
 def test_the_command_repeats_what_was_told_and_quotes_it() -> None:
@@ -148,8 +137,8 @@ def test_the_command_repeats_what_was_told_and_quotes_it() -> None:
         "sample_data": True, "data_dir": None, "encoding": "joint", "extra_metrics": ["acc_pmi"],
         "limit": [50], "output_path": "x.json",
     }  # fmt: skip
-    assert run_command(config, ["jnli-1.1-0.3", "mlogiqa_mcq_ja"], [3, 0]) == (
+    assert run_command(config, [Chosen("jnli-1.1-0.3", 3), Chosen("mlogiqa_mcq_ja", 0)]) == (
         "tenbin run --model hf --model_args 'pretrained=my model' --device cuda --sample_data "
         "--extra_metrics acc_pmi --tasks jnli-1.1-0.3,mlogiqa_mcq_ja --num_fewshot 3,0"
     )
-    assert run_command(config, ["a", "b"], [2, 2]).endswith("--num_fewshot 2")
+    assert run_command(config, [Chosen("a", 2), Chosen("b", 2)]).endswith("--num_fewshot 2")

@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenbin.analysis.consistency.alignment_file import read_alignment
+from tenbin.analysis.consistency.alignment import read_alignment
 from tenbin.backends.openai.conversation import (
     read_conversation,
     variables_of,

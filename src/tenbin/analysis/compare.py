@@ -1,20 +1,19 @@
-"""From stored runs to paired comparisons: match cells, refuse what is not comparable, compare.
-
-Joins results and statistics. Needs no model: everything comes from what runs wrote down.
-"""
+"""Compares stored runs document by document: matches cells, refuses what is not comparable."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 from tenbin.analysis.comparability import KINDS, Difference, StoredCell, differences
+from tenbin.analysis.document import ABSENT, to_json
 from tenbin.errors import ConfigError, ResultError
 from tenbin.records import Outcome
-from tenbin.results.outcomes import outcomes_of
-from tenbin.statistics.measured import AGGREGATIONS, Measured, measured
+from tenbin.results.samples import Outcomes, outcomes_of
+from tenbin.results.schema import RunResult, Sample
+from tenbin.statistics.measured import Measured, measured
 from tenbin.statistics.paired import Comparison, compare, holm
 from tenbin.statistics.power import interval_of
 from tenbin.version import __version__
@@ -24,12 +23,12 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run to compare, as it was read."""
+    """A run to compare."""
 
     name: str
     """How the user knows it: its path."""
-    document: Mapping[str, Any]
-    samples: Sequence[Mapping[str, Any]]
+    result: RunResult
+    samples: Sequence[Sample]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +36,120 @@ class Wanted:
     """What to compare, and what may differ."""
 
     cells: tuple[str, ...] = ()
-    """With one run: the first with each other one. With several: these ids only."""
+    """With one run: compare the first with each other one. With several: only these ids."""
     mapping: Mapping[str, str] | None = None
-    """Id in the baseline → id in the other runs; ids are matched by name where None."""
+    """Id in the baseline → id in the other runs; if None, ids are matched by name."""
     metrics: tuple[str, ...] = ()
-    """Names, or `all`; nothing: the first metric of each cell."""
+    """Names, or `all`; if empty, the first metric of each cell."""
     allow: tuple[str, ...] = ()
     """Kinds of difference that are no reason to refuse."""
     all_pairs: bool = False
     """Compare every run with every other instead of each with the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run that took part."""
+
+    name: str
+    model: Mapping[str, object]
+    fingerprint: str
+    date: str
+    tenbin_version: str | None
+    profile: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCell:
+    """A cell that took part: the number of its run, and its task id."""
+
+    run: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BothSides:
+    """A number of the baseline and of the other side."""
+
+    baseline: float
+    other: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """What one side made of a document."""
+
+    value: float
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A document whose value differs between the sides."""
+
+    document: str
+    better: bool
+    """Whether the other side is better."""
+    target: str | None
+    """The right answer."""
+    baseline: JudgedAnswer
+    other: JudgedAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricComparison:
+    """One metric of two cells, on the documents that both scored; the other less the baseline."""
+
+    baseline: ComparedCell
+    other: ComparedCell
+    metric: str
+    unit: str
+    top: float | None
+    """The highest value a document can have; None for perplexities."""
+    higher_is_better: bool
+    n: int
+    clusters: int
+    difference: float
+    stderr: float | None
+    low: float | None
+    high: float | None
+    interval_method: str
+    wins: int
+    losses: int
+    ties: int
+    p_value: float
+    test: str
+    detectable: float | None
+    reason: str | None = field(default=None, metadata=ABSENT)
+    """Why there is no interval; None if there is one."""
+    value: BothSides
+    left_out: BothSides
+    """Documents of each side that the other did not score."""
+    differences: tuple[Difference, ...]
+    """What the cells do not have in common, and was allowed."""
+    changes: tuple[Change, ...]
+    """The largest changes first."""
+    p_holm: float
+    """The p-value corrected for all comparisons, after Holm."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReport:
+    """What `tenbin compare` found."""
+
+    tenbin_version: str
+    schema_version: int
+    runs: tuple[ComparedRun, ...]
+    correction: str
+    tests: int
+    comparisons: tuple[MetricComparison, ...]
+    unmatched: Mapping[str, list[str]]
+    """Run name → ids that took no part."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What `tenbin compare --format json` prints."""
+        document: dict[str, Any] = to_json(self)
+        return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +160,8 @@ class _Pair:
     other: StoredCell
 
 
-def compare_runs(sides: Sequence[Side], wanted: Wanted) -> dict[str, Any]:
-    """Compare cells of stored runs; the document that JSON and terminal show.
+def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
+    """Compare cells of stored runs.
 
     Raises:
         ConfigError: What was asked for makes no sense.
@@ -72,29 +176,30 @@ def compare_runs(sides: Sequence[Side], wanted: Wanted) -> dict[str, Any]:
     found = [(pair, differences(pair.baseline, pair.other)) for pair in pairs]
     _refuse(sides, found, wanted.allow)
     rows = [
-        _row(pair, metric, differing, outcomes)
+        _compared(pair, metric, differing, outcomes)
         for pair, differing in found
         for metric in _metrics(pair, wanted.metrics)
     ]
-    for row, corrected in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
-        row["p_holm"] = corrected
-    return {
-        "tenbin_version": __version__,
-        "schema_version": SCHEMA_VERSION,
-        "runs": [_described(side) for side in sides],
-        "correction": "holm",
-        "tests": len(rows),
-        "comparisons": rows,
+    corrected = holm([row.p_value for row in rows])
+    return ComparisonReport(
+        tenbin_version=__version__,
+        schema_version=SCHEMA_VERSION,
+        runs=tuple(_described(side) for side in sides),
+        correction="holm",
+        tests=len(rows),
+        comparisons=tuple(
+            replace(row, p_holm=p_holm) for row, p_holm in zip(rows, corrected, strict=True)
+        ),
         # Who names cells has left the others out on purpose.
-        "unmatched": {} if wanted.cells else _unmatched(sides, cells, pairs),
-    }
+        unmatched={} if wanted.cells else _unmatched(sides, cells, pairs),
+    )
 
 
 def _cells(side: Side) -> dict[str, StoredCell]:
-    samples: dict[str, dict[str, Mapping[str, Any]]] = {id: {} for id in side.document["configs"]}
+    samples: dict[str, dict[str, Sample]] = {id: {} for id in side.result.configs}
     for sample in side.samples:
-        samples[sample["id"]][sample["document"]] = sample
-    return {id: StoredCell(side.document, id, own) for id, own in samples.items()}
+        samples[sample.id][sample.document] = sample
+    return {id: StoredCell(side.result, id, own) for id, own in samples.items()}
 
 
 def _pairs(
@@ -177,8 +282,8 @@ def _refuse(
 
 
 def _metrics(pair: _Pair, wanted: Sequence[str]) -> Iterator[str]:
-    mine = pair.baseline.document["details"][pair.baseline.id]
-    theirs = pair.other.document["details"][pair.other.id]
+    mine = pair.baseline.result.details[pair.baseline.id]
+    theirs = pair.other.result.details[pair.other.id]
     shared = [metric for metric in mine if metric in theirs]
     if not shared:
         raise ResultError(
@@ -199,9 +304,7 @@ def _metrics(pair: _Pair, wanted: Sequence[str]) -> Iterator[str]:
         yield from wanted
 
 
-def _outcomes(
-    found: Mapping[tuple[str, str], Sequence[Outcome]], id: str, metric: str
-) -> Sequence[Outcome]:
+def _outcomes(found: Outcomes, id: str, metric: str) -> Sequence[Outcome]:
     if (id, metric) not in found:
         raise ResultError(
             f"{id}: result.json has a score of {metric}, but no sample has an outcome of it",
@@ -210,54 +313,55 @@ def _outcomes(
     return found[id, metric]
 
 
-def _row(
+def _compared(
     pair: _Pair,
     metric: str,
     differing: Sequence[Difference],
-    outcomes: Sequence[Mapping[tuple[str, str], Sequence[Outcome]]],
-) -> dict[str, Any]:
-    detail = pair.baseline.document["details"][pair.baseline.id][metric]
-    aggregation = _aggregation(pair.baseline.id, metric, detail)
+    outcomes: Sequence[Outcomes],
+) -> MetricComparison:
+    """One row, not corrected for the others yet."""
+    detail = pair.baseline.result.details[pair.baseline.id][metric]
+    if not detail.aggregation:
+        raise ResultError(
+            f"{pair.baseline.id}: the run does not say how {metric} is made of documents",
+            "run it again",
+        )
     mine = _outcomes(outcomes[pair.first], pair.baseline.id, metric)
     theirs = _outcomes(outcomes[pair.second], pair.other.id, metric)
-    first, second = measured(aggregation, mine), measured(aggregation, theirs)
-    # Whole texts have a length and no highest value; all other metrics run from 0 to 1 or to 100.
-    top = None if "weight" in detail else 100.0 if detail["unit"] == "%" else 1.0
-    better = bool(detail["higher_is_better"])
-    result = compare(first, second, abs(int(pair.baseline.config["seed"])), better, top)
-    return {
-        "baseline": {"run": pair.first, "id": pair.baseline.id},
-        "other": {"run": pair.second, "id": pair.other.id},
-        "metric": metric,
-        "unit": detail["unit"],
-        "top": top,
-        "higher_is_better": better,
-        **_numbers(result),
-        "left_out": {"baseline": len(mine) - result.n, "other": len(theirs) - result.n},
-        "differences": [asdict(one) for one in differing],
-        "changes": _changes(pair, (first, second), (mine, theirs), better),
-    }
-
-
-def _aggregation(id: str, metric: str, detail: Mapping[str, Any]) -> str:
-    if "aggregation" in detail:
-        return str(detail["aggregation"])
-    # Runs of the first shape of result.json do not say; a mean has an analytic error.
-    if detail.get("stderr_method") == "analytic":
-        return "mean"
-    if metric in AGGREGATIONS:
-        return metric
-    raise ResultError(
-        f"{id}: the run does not say how {metric} is made of documents", "run it again"
+    first, second = measured(detail.aggregation, mine), measured(detail.aggregation, theirs)
+    # Perplexities have no highest value; all other metrics run from 0 to 1 or to 100.
+    top = None if detail.states("weight") else 100.0 if detail.unit == "%" else 1.0
+    better = detail.higher_is_better
+    found: Comparison = compare(first, second, abs(pair.baseline.config.seed), better, top)
+    interval = interval_of(found)
+    return MetricComparison(
+        baseline=ComparedCell(pair.first, pair.baseline.id),
+        other=ComparedCell(pair.second, pair.other.id),
+        metric=metric,
+        unit=detail.unit,
+        top=top,
+        higher_is_better=better,
+        n=found.n,
+        clusters=found.clusters,
+        difference=found.difference,
+        stderr=found.stderr,
+        low=interval.low,
+        high=interval.high,
+        interval_method=found.interval_method,
+        wins=found.wins,
+        losses=found.losses,
+        ties=found.ties,
+        p_value=found.p_value,
+        test=found.test,
+        # What could have been found is derived from the interval's width.
+        detectable=None if interval.reason else found.detectable,
+        reason=interval.reason,
+        value=BothSides(found.baseline, found.other),
+        left_out=BothSides(len(mine) - found.n, len(theirs) - found.n),
+        differences=tuple(differing),
+        changes=_changes(pair, (first, second), (mine, theirs), better),
+        p_holm=found.p_value,
     )
-
-
-def _numbers(result: Comparison) -> dict[str, Any]:
-    plain = {**asdict(result), **interval_of(result)}
-    # What could have been found is read off the interval's width.
-    plain["detectable"] = None if "reason" in plain else result.detectable
-    plain["value"] = {"baseline": plain.pop("baseline"), "other": plain.pop("other")}
-    return plain
 
 
 def _changes(
@@ -265,43 +369,40 @@ def _changes(
     found: tuple[Measured, Measured],
     outcomes: tuple[Sequence[Outcome], Sequence[Outcome]],
     higher_is_better: bool,
-) -> list[dict[str, Any]]:
+) -> tuple[Change, ...]:
     """Documents whose value changed, the largest changes first."""
     one, two = (dict(zip(side.documents, side.values.tolist(), strict=True)) for side in found)
     mine, theirs = ({o.document: o.answer for o in own} for own in outcomes)
     changes = [
-        {
-            "document": document,
-            "better": (two[document] > value) == higher_is_better,
-            "target": _right_answer(pair.baseline.samples[document]),
-            "baseline": {"value": value, "answer": mine[document]},
-            "other": {"value": two[document], "answer": theirs[document]},
-        }
+        Change(
+            document,
+            (two[document] > value) == higher_is_better,
+            _right_answer(pair.baseline.samples[document]),
+            JudgedAnswer(value, mine[document]),
+            JudgedAnswer(two[document], theirs[document]),
+        )
         for document, value in one.items()
         if document in two and two[document] != value
     ]
-    return sorted(changes, key=_by_size)
+    return tuple(
+        sorted(changes, key=lambda c: (-abs(c.other.value - c.baseline.value), c.document))
+    )
 
 
-def _right_answer(sample: Mapping[str, Any]) -> str | None:
-    answer: str | None = sample["references"][0] if sample["references"] else sample["target"]
-    return answer
+def _right_answer(sample: Sample) -> str | None:
+    return sample.references[0] if sample.references else sample.target
 
 
-def _by_size(change: Mapping[str, Any]) -> tuple[float, str]:
-    return -abs(change["other"]["value"] - change["baseline"]["value"]), change["document"]
-
-
-def _described(side: Side) -> dict[str, Any]:
-    document = side.document
-    return {
-        "name": side.name,
-        "model": document["model"],
-        "fingerprint": document.get("fingerprint"),
-        "date": document.get("date"),
-        "tenbin_version": document.get("tenbin_version"),
-        "profile": document.get("profile"),
-    }
+def _described(side: Side) -> ComparedRun:
+    result = side.result
+    return ComparedRun(
+        side.name,
+        result.model,
+        result.fingerprint,
+        result.date,
+        result.tenbin_version,
+        result.profile,
+    )
 
 
 def _unmatched(

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from tenbin.analysis.sweep.command import run_command
-from tenbin.analysis.sweep.options import Outcomes, swept_tasks
+from tenbin.analysis.sweep.options import swept_tasks
 from tenbin.analysis.sweep.report import sweep_report
 from tenbin.backends.base import Backend
 from tenbin.backends.registry import open_backend
@@ -27,6 +26,8 @@ from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import RunResult, backend_settings, execute, execute_cells
 from tenbin.records import Outcome
+from tenbin.results import schema
+from tenbin.results.samples import Outcomes
 from tenbin.statistics.selection import best_of
 
 DEFAULT_SELECTION = "train:200"
@@ -63,13 +64,8 @@ def execute_sweep(
 def full_report(
     document: Mapping[str, Any], outcomes: Outcomes, metric: str | None = None
 ) -> dict[str, Any]:
-    """The report of a sweep, with the command that uses what it chose."""
-    report = sweep_report(document, outcomes, metric)
-    chosen = report["chosen"]
-    if chosen:
-        ids, shots = [one["id"] for one in chosen], [one["shots"] for one in chosen]
-        report["command"] = run_command(document["config"], ids, shots)
-    return report
+    """The report of a sweep as plain values."""
+    return sweep_report(schema.RunResult.model_validate(document), outcomes, metric).to_json()
 
 
 def check_auto(
@@ -169,12 +165,8 @@ def _check_options(setups: list[CellSetup]) -> None:
 def _choices(tried: RunResult) -> dict[str, Any]:
     """The template that each task's held-out documents choose, with all their scores."""
     choice: dict[str, Any] = {}
-    # In the first round every cell selects; as options of their own they are simply scored.
-    document = {
-        **tried.document,
-        "configs": {id: {**c, "role": "score"} for id, c in tried.document["configs"].items()},
-    }
-    for swept in swept_tasks(document, RunOutcomes(tried)):
+    result = schema.RunResult.model_validate(tried.document)
+    for swept in swept_tasks(result, RunOutcomes(tried), selecting=True):
         scores = [option.together.value for option in swept.options]
         best = best_of(scores, swept.higher_is_better)
         choice[f"{swept.name}-{swept.version}"] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from tenbin.records import (
     Cell,
@@ -18,6 +18,7 @@ from tenbin.records import (
 )
 from tenbin.results.schema import Sample, SampledAnswer, SampleOutcome
 
+T = TypeVar("T")
 Outcomes: TypeAlias = Mapping[tuple[str, str], Sequence[Outcome]]
 """The outcomes of a run, by task id and metric."""
 
@@ -59,16 +60,16 @@ def make_sample(
         item=prompt.item,
         group=prompt.group,
         prompt=prompt.text,
-        continuations=prompt.continuations,
-        choices=prompt.choices,
+        continuations=_listed(prompt.continuations),
+        choices=_listed(prompt.choices),
         num_choices=prompt.num_choices,
         logprobs=logprobs,
         token_counts=token_counts,
-        greedy=scores.greedy if scores else None,
-        unconditional_logprobs=bare.logprobs if isinstance(bare, Scores) else None,
+        greedy=_listed(scores.greedy if scores else None),
+        unconditional_logprobs=_listed(bare.logprobs if isinstance(bare, Scores) else None),
         picked_by=picked.way if picked else None,
-        labels=picked.labels if picked else None,
-        label_logprobs=picked.logprobs if picked else None,
+        labels=_listed(picked.labels if picked else None),
+        label_logprobs=_listed(picked.logprobs if picked else None),
         added=picked.added if picked else None,
         generated=picked.text if picked else first.text,
         finish=first.finish,
@@ -78,18 +79,23 @@ def make_sample(
         thinking_end=first.thinking_end,
         samples=[_answer(prompt, one) for one in answers] if prompt.sampling else None,
         truncated_tokens=getattr(response, "truncated", 0),
-        stop=prompt.stop,
+        stop=list(prompt.stop),
         max_gen_toks=prompt.max_gen_toks if prompt.kind == "generate" else None,
         gold=prompt.gold,
         target=prompt.target,
-        references=prompt.references,
-        examples=prompt.examples,
+        references=list(prompt.references),
+        examples=list(prompt.examples),
         dropped_examples=prompt.dropped_examples,
-        parts=prompt.parts,
+        parts=list(prompt.parts),
         outcomes=[_outcome(one, aggregations or {}) for one in outcomes],
         failure_kind=failure.kind if failure else None,
         failure_message=failure.message if failure else None,
     )
+
+
+def _listed(values: Sequence[T] | None) -> list[T] | None:
+    """The same type that a file gives back, so that a fresh sample equals a stored one."""
+    return list(values) if values is not None else None
 
 
 def failure_of(
@@ -104,7 +110,7 @@ def failure_of(
 def _likelihoods(response: Response) -> tuple[Sequence[float] | None, Sequence[int] | None]:
     """Log-likelihoods and token counts: one for each continuation, or one for a whole text."""
     if isinstance(response, Scores):
-        return response.logprobs, response.token_counts
+        return list(response.logprobs), list(response.token_counts)
     if isinstance(response, Rolled):
         return [response.logprob], [response.token_count]
     return None, None
@@ -137,8 +143,8 @@ def _outcome(outcome: Outcome, aggregations: Mapping[str, str]) -> SampleOutcome
         outcome.predicted,
         aggregations.get(outcome.metric),
         outcome.weight,
-        outcome.values or None,
-        outcome.answers or None,
+        list(outcome.values) or None,
+        list(outcome.answers) or None,
     )
 
 

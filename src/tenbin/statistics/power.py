@@ -6,7 +6,7 @@ Knows an interval's width; does not know what was measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenbin.statistics.intervals import Estimate, t_point, t_quantile
 
@@ -35,11 +35,21 @@ class Detectable:
     """Between two runs on the same documents, taken as correlated by 0.5."""
 
 
-def interval_of(found: Estimate | Comparison) -> dict[str, Any]:
-    """`low` and `high` of a 95 % interval, for a document; with too few clusters null and why."""
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A 95 % interval as documents show it."""
+
+    low: float | None
+    high: float | None
+    reason: str | None = None
+    """Why it is not shown; None if it is."""
+
+
+def interval_of(found: Estimate | Comparison) -> Interval:
+    """The interval of an estimate; with too few clusters it is withheld, with the reason."""
     if 0 < found.clusters < FEWEST:
-        return {"low": None, "high": None, "reason": TOO_FEW}
-    return {"low": found.low, "high": found.high}
+        return Interval(None, None, TOO_FEW)
+    return Interval(found.low, found.high)
 
 
 def detectable(found: Estimate) -> Detectable | None:

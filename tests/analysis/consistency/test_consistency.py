@@ -70,7 +70,7 @@ def test_hand_worked_answers_in_ten_languages() -> None:
     assert pairs["en", "ja"]["kappa"]["value"] == 0, "a habit agrees by chance"
     assert pairs["en", "th"]["kappa"]["value"] == pytest.approx((11 / 12 - 0.25) / 0.75)
     japanese = found["positions"]["ja"]
-    assert japanese["chosen"] == (12, 0, 0, 0) and japanese["distance"] == pytest.approx(0.75)
+    assert japanese["chosen"] == [12, 0, 0, 0] and japanese["distance"] == pytest.approx(0.75)
     assert japanese["p_holm"] < 0.05 < found["positions"]["en"]["p_holm"]
     first = found["flips"][0]
     assert (first["item"], first["gold"], first["distinct"], first["right"]) == ("s00", "C", 3, 8)

@@ -1,39 +1,37 @@
-"""The options of a sweep, out of a stored run: each template and number of shots of a task.
+"""The options of a sweep, from a stored run: each template and number of shots of a task.
 
-Draws of examples (`--seeds`) are no options but repetitions: an option's documents are averaged
-over them. Knows result documents and outcomes; chooses nothing.
+Example seeds (`--seeds`) are not options but repetitions: an option's documents are averaged over
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tenbin.errors import NothingScored, ResultError
-from tenbin.records import Outcome
+from tenbin.results.samples import Outcomes
+from tenbin.results.schema import CellConfig, RunResult
 from tenbin.statistics.measured import Measured, measured
 from tenbin.statistics.selection import on_shared_documents, widened
-
-Outcomes = Mapping[tuple[str, str], Sequence[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A way to put a task: one template with one number of shots."""
+    """A way to ask a task: one template with one number of shots."""
 
     template: str
     shots: int
     cells: tuple[str, ...]
-    """Ids of its draws of examples, one where there is no sweep over draws."""
+    """Ids of its repetitions, one for each seed of examples."""
     draws: tuple[Measured, ...]
-    """What each draw scored, on the documents that all options of the task scored."""
+    """What each repetition scored, on the documents that all options of the task scored."""
     failed: int
-    """Documents without an answer, over all draws."""
+    """Documents without an answer, over all repetitions."""
 
     @property
     def together(self) -> Measured:
-        """Each document averaged over the draws."""
+        """Each document averaged over the repetitions."""
         if len(self.draws) == 1:
             return self.draws[0]
         import numpy as np
@@ -53,7 +51,7 @@ class Swept:
     higher_is_better: bool
     options: tuple[Option, ...]
     selecting: tuple[Option, ...]
-    """The same options on documents held out, in the same order; none for cross-fitting."""
+    """The same options on held-out documents, in the same order; empty for cross-fitting."""
     select_split: str | None
 
     @property
@@ -63,57 +61,60 @@ class Swept:
 
 
 def swept_tasks(
-    document: Mapping[str, Any], outcomes: Outcomes, metric: str | None = None
+    result: RunResult, outcomes: Outcomes, metric: str | None = None, *, selecting: bool = False
 ) -> list[Swept]:
     """Every task of a run with its options.
 
     Args:
-        document: result.json.
-        outcomes: The run's outcomes.
-        metric: The metric to go by; by default each task's first.
+        result: The run.
+        outcomes: Its outcomes.
+        metric: The metric to choose by; by default each task's first.
+        selecting: Whether all cells only select: their documents are then scored as they are.
 
     Raises:
         ResultError: No task of the run has the metric, or options share no scored document.
     """
     tasks: dict[tuple[str, str], list[str]] = {}
-    for id, config in document["configs"].items():
-        tasks.setdefault((config["task"], config["version"]), []).append(id)
-    known = {name for details in document["details"].values() for name in details}
+    for id, config in result.configs.items():
+        tasks.setdefault((config.task, config.version), []).append(id)
+    known = {name for details in result.details.values() for name in details}
     if metric is not None and metric not in known:
         raise ResultError(
             f"no task of the run has the metric {metric!r}", f"metrics: {', '.join(sorted(known))}"
         )
-    return [_swept(document, outcomes, name, ids, metric) for name, ids in tasks.items()]
+    return [_swept(result, outcomes, name, ids, metric, selecting) for name, ids in tasks.items()]
 
 
 def _swept(
-    document: Mapping[str, Any],
+    result: RunResult,
     outcomes: Outcomes,
     name: tuple[str, str],
     ids: Sequence[str],
     metric: str | None,
+    selecting: bool,
 ) -> Swept:
-    details = document["details"][ids[0]]
+    details = result.details[ids[0]]
     used: str = metric if metric is not None and metric in details else next(iter(details))
     detail = details[used]
-    configs = {id: document["configs"][id] for id in ids}
-    scoring = [id for id in ids if configs[id].get("role") != "select"]
-    choosing = [id for id in ids if configs[id].get("role") == "select"]
-    aggregation = detail["aggregation"]
+    configs = {id: result.configs[id] for id in ids}
+    choosing = [] if selecting else [id for id in ids if configs[id].role == "select"]
+    scoring = [id for id in ids if id not in choosing]
     return Swept(
         name=name[0],
         version=name[1],
         metric=used,
-        percent=detail["unit"] == "%",
-        higher_is_better=detail["higher_is_better"],
-        options=_options(configs, scoring, outcomes, used, aggregation),
-        selecting=_options(configs, choosing, outcomes, used, aggregation) if choosing else (),
-        select_split=configs[choosing[0]]["split"] if choosing else None,
+        percent=detail.unit == "%",
+        higher_is_better=detail.higher_is_better,
+        options=_options(configs, scoring, outcomes, used, detail.aggregation),
+        selecting=_options(configs, choosing, outcomes, used, detail.aggregation)
+        if choosing
+        else (),
+        select_split=configs[choosing[0]].split if choosing else None,
     )
 
 
 def _options(
-    configs: Mapping[str, Mapping[str, Any]],
+    configs: Mapping[str, CellConfig],
     ids: Sequence[str],
     outcomes: Outcomes,
     metric: str,
@@ -130,8 +131,7 @@ def _options(
         shared = widened(shared)
     by_option: dict[tuple[str, int], list[int]] = {}
     for at, id in enumerate(ids):
-        key = (configs[id]["template"], configs[id]["num_fewshot"])
-        by_option.setdefault(key, []).append(at)
+        by_option.setdefault((configs[id].template, configs[id].num_fewshot), []).append(at)
     return tuple(
         Option(
             template,

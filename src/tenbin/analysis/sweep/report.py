@@ -1,131 +1,276 @@
-"""What a sweep says: every option with its error, which is best, and what choosing it is worth.
+"""The report of a sweep: every option with its error, the best one, and what choosing it is worth.
 
-Reads a stored run and gives plain values, for JSON, the terminal and reports. The best score of a
-table flatters: it is shown beside the honest score of the chosen option, and the difference is
-called by its name. Knows options and statistics; does not know how they were run.
+The best score of a table is too good: it is shown beside the honest score of the chosen option, and
+the difference is called optimism.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from tenbin.analysis.sweep.options import Option, Outcomes, Swept, swept_tasks
+from tenbin.analysis.document import ABSENT, FLAT, to_json
+from tenbin.analysis.sweep.options import Option, Swept, swept_tasks
+from tenbin.results.samples import Outcomes
+from tenbin.results.schema import RunResult
 from tenbin.statistics.intervals import Estimate, estimate
 from tenbin.statistics.measured import Measured
 from tenbin.statistics.paired import Comparison, compare, holm
 from tenbin.statistics.power import interval_of
 from tenbin.statistics.selection import FOLDS, REPEATS, best_of, cross_fitted, honest_estimate
-from tenbin.statistics.variance import variance_shares
+from tenbin.statistics.variance import Shares, variance_shares
 
 
-def sweep_report(
-    document: Mapping[str, Any], outcomes: Outcomes, metric: str | None = None
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A score with its 95 % interval."""
+
+    value: float | None
+    stderr: float | None
+    low: float | None
+    high: float | None
+    reason: str | None = field(default=None, metadata=ABSENT)
+    """Why there is no interval; None if there is one."""
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """The score of an option with one seed of examples."""
+
+    id: str
+    score: Score = field(metadata=FLAT)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far scores lie apart."""
+
+    mean: float
+    deviation: float
+    lowest: float
+    highest: float
+    range: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionReport:
+    """One template with one number of shots."""
+
+    template: str
+    shots: int
+    ids: tuple[str, ...]
+    """Task ids, one for each seed of examples."""
+    score: Score = field(metadata=FLAT)
+    failed: int
+    draws: tuple[Repetition, ...] | None = field(default=None, metadata=ABSENT)
+    """With several seeds of examples: each of them."""
+    draws_spread: Spread | None = field(default=None, metadata=ABSENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionDifference:
+    """The best option less another one, paired by document."""
+
+    option: int
+    """Index of the other one."""
+    difference: float
+    low: float | None
+    high: float | None
+    reason: str | None = field(default=None, metadata=ABSENT)
+    wins: int
+    losses: int
+    ties: int
+    test: str
+    p_value: float
+    p_holm: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The option to use, with its honest score beside the naive one."""
+
+    option: int
+    """Index of the option."""
+    template: str
+    shots: int
+    id: str
+    on: str
+    """The documents that it was chosen on."""
+    held_out_scores: tuple[float, ...] | None = field(default=None, metadata=ABSENT)
+    """The options' scores on held-out documents, if there are some."""
+    shares: tuple[float, ...] | None = field(default=None, metadata=ABSENT)
+    """How often each option was chosen in cross-fitting."""
+    naive: float
+    """The best score of the table."""
+    honest: Score
+    """The chosen option's score on documents that did not choose it."""
+    optimism: float | None
+    """The naive score less the honest one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """Where the variance of a score comes from."""
+
+    shots: int
+    varied: tuple[str, ...]
+    shares: Shares = field(metadata=FLAT)
+    stderr: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSweep:
+    """Everything that a sweep tried on one task."""
+
+    task: str
+    version: str
+    metric: str
+    unit: str
+    higher_is_better: bool
+    documents: int
+    clusters: int
+    options: tuple[OptionReport, ...]
+    spread: Spread
+    best: int
+    """Index of the best option."""
+    differences: tuple[OptionDifference, ...] | None = field(default=None, metadata=ABSENT)
+    choice: Choice | None = field(default=None, metadata=ABSENT)
+    variance: Variance | None = field(default=None, metadata=ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A task id with the chosen template, and its shots."""
+
+    id: str
+    shots: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepReport:
+    """What `tenbin sweep` found."""
+
+    model: Mapping[str, object]
+    engine: Mapping[str, object] | None
+    date: str
+    tasks: tuple[TaskSweep, ...]
+    chosen: tuple[Chosen, ...]
+    command: str | None = field(default=None, metadata=ABSENT)
+    """The command that runs the chosen options; None if there was nothing to choose."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What sweep.json holds."""
+        document: dict[str, Any] = to_json(self)
+        return document
+
+
+def sweep_report(result: RunResult, outcomes: Outcomes, metric: str | None = None) -> SweepReport:
     """Analyse a run that holds several options of its tasks.
 
     Args:
-        document: result.json.
-        outcomes: The run's outcomes, by task id and metric.
+        result: The run.
+        outcomes: Its outcomes.
         metric: The metric to choose by; by default each task's first.
     """
-    seed = int(document["config"]["seed"])
-    tasks = swept_tasks(document, outcomes, metric)
-    reports = [_task_report(swept, seed) for swept in tasks]
-    return {
-        "model": document["model"],
-        "engine": document.get("engine"),
-        "date": document["date"],
-        "tasks": reports,
-        "chosen": [
-            {"id": report["choice"]["id"], "shots": report["choice"]["shots"]}
-            for report in reports
-            if "choice" in report
-        ],
-    }
+    tasks = tuple(
+        _task_sweep(swept, result.seed) for swept in swept_tasks(result, outcomes, metric)
+    )
+    choices = [task.choice for task in tasks if task.choice is not None]
+    chosen = tuple(Chosen(choice.id, choice.shots) for choice in choices)
+    return SweepReport(
+        model=result.model,
+        engine=result.engine,
+        date=result.date,
+        tasks=tasks,
+        chosen=chosen,
+        command=run_command(result.config, chosen) if chosen else None,
+    )
 
 
-def _task_report(swept: Swept, seed: int) -> dict[str, Any]:
+def _task_sweep(swept: Swept, seed: int) -> TaskSweep:
     top = _top(swept)
     together = [option.together for option in swept.options]
     estimates = [estimate(one, seed, top) for one in together]
     scores = [one.value for one in together]
     best = best_of(scores, swept.higher_is_better)
-    report: dict[str, Any] = {
-        "task": swept.name,
-        "version": swept.version,
-        "metric": swept.metric,
-        "unit": "%" if swept.percent else "",
-        "higher_is_better": swept.higher_is_better,
-        "documents": len(together[0].documents),
-        "clusters": estimates[0].clusters,
-        "options": [
-            _option_entry(option, found, top, seed)
+    several = len(together) > 1
+    return TaskSweep(
+        task=swept.name,
+        version=swept.version,
+        metric=swept.metric,
+        unit="%" if swept.percent else "",
+        higher_is_better=swept.higher_is_better,
+        documents=len(together[0].documents),
+        clusters=estimates[0].clusters,
+        options=tuple(
+            _option(option, found, top, seed)
             for option, found in zip(swept.options, estimates, strict=True)
-        ],
-        "spread": _spread(scores),
-        "best": best,
-    }
-    if len(together) > 1:
-        report["differences"] = _differences(swept, together, best, seed)
-        report["choice"] = _choice(swept, together, seed)
-    shares = _variance(swept.options)
-    if shares is not None:
-        report["variance"] = shares
-    return report
+        ),
+        spread=_spread(scores),
+        best=best,
+        differences=_differences(swept, together, best, seed) if several else None,
+        choice=_choice(swept, together, seed) if several else None,
+        variance=_variance(swept.options),
+    )
 
 
 def _top(swept: Swept) -> float | None:
-    """The highest value a document can have; perplexities and the like have none."""
+    """The highest value a document can have; None for perplexities."""
     if not swept.higher_is_better and not swept.options[0].together.linear:
         return None
     return 100.0 if swept.percent else 1.0
 
 
-def _option_entry(option: Option, found: Estimate, top: float | None, seed: int) -> dict[str, Any]:
-    entry = {
-        "template": option.template,
-        "shots": option.shots,
-        "ids": list(option.cells),
-        **_numbers(found),
-        "failed": option.failed,
-    }
-    if len(option.draws) > 1:
-        entry["draws"] = [
-            {"id": id, **_numbers(estimate(draw, seed, top))}
+def _option(option: Option, found: Estimate, top: float | None, seed: int) -> OptionReport:
+    several = len(option.draws) > 1
+    return OptionReport(
+        template=option.template,
+        shots=option.shots,
+        ids=option.cells,
+        score=_score(found),
+        failed=option.failed,
+        draws=tuple(
+            Repetition(id, _score(estimate(draw, seed, top)))
             for id, draw in zip(option.cells, option.draws, strict=True)
-        ]
-        entry["draws_spread"] = _spread([draw.value for draw in option.draws])
-    return entry
+        )
+        if several
+        else None,
+        draws_spread=_spread([draw.value for draw in option.draws]) if several else None,
+    )
 
 
-def _numbers(found: Estimate) -> dict[str, Any]:
-    return {
-        "value": found.value,
-        "stderr": found.stderr,
-        **interval_of(found),
-        "n": found.n,
-    }
+def _score(found: Estimate) -> Score:
+    interval = interval_of(found)
+    return Score(
+        value=found.value,
+        stderr=found.stderr,
+        low=interval.low,
+        high=interval.high,
+        reason=interval.reason,
+        n=found.n,
+    )
 
 
-def _spread(scores: Sequence[float]) -> dict[str, float]:
+def _spread(scores: Sequence[float]) -> Spread:
     mean = sum(scores) / len(scores)
     squares = sum((score - mean) ** 2 for score in scores)
-    return {
-        "mean": mean,
-        "deviation": (squares / (len(scores) - 1)) ** 0.5 if len(scores) > 1 else 0.0,
-        "lowest": min(scores),
-        "highest": max(scores),
-        "range": max(scores) - min(scores),
-    }
+    return Spread(
+        mean=mean,
+        deviation=(squares / (len(scores) - 1)) ** 0.5 if len(scores) > 1 else 0.0,
+        lowest=min(scores),
+        highest=max(scores),
+        range=max(scores) - min(scores),
+    )
 
 
 def _differences(
     swept: Swept, options: Sequence[Measured], best: int, seed: int
-) -> list[dict[str, Any]]:
-    """The best less each other, paired.
+) -> tuple[OptionDifference, ...]:
+    """The best less each other option, paired.
 
     The best was not known before, so every pair counts as tested: Holm runs over all of them, and
     what it says of the pairs with the best holds however the best was found.
@@ -137,62 +282,67 @@ def _differences(
             options[pair[0]], options[pair[1]], seed, swept.higher_is_better, _top(swept)
         )
     corrected = holm([comparison.p_value for comparison in found.values()])
-    return [
-        {
-            "option": other,
-            "difference": comparison.difference,
-            **interval_of(comparison),
-            "wins": comparison.wins,
-            "losses": comparison.losses,
-            "ties": comparison.ties,
-            "test": comparison.test,
-            "p_value": comparison.p_value,
-            "p_holm": p_holm,
-        }
+    return tuple(
+        _difference(other, comparison, p_holm)
         for ((other, second), comparison), p_holm in zip(found.items(), corrected, strict=True)
         if second == best
-    ]
+    )
 
 
-def _choice(swept: Swept, together: Sequence[Measured], seed: int) -> dict[str, Any]:
+def _difference(option: int, found: Comparison, p_holm: float) -> OptionDifference:
+    interval = interval_of(found)
+    return OptionDifference(
+        option=option,
+        difference=found.difference,
+        low=interval.low,
+        high=interval.high,
+        reason=interval.reason,
+        wins=found.wins,
+        losses=found.losses,
+        ties=found.ties,
+        test=found.test,
+        p_value=found.p_value,
+        p_holm=p_holm,
+    )
+
+
+def _choice(swept: Swept, together: Sequence[Measured], seed: int) -> Choice:
     """Which option to use, its honest score and the naive one."""
     top = _top(swept)
     scores = [one.value for one in together]
-    naive = best_of(scores, swept.higher_is_better)
+    naive = scores[best_of(scores, swept.higher_is_better)]
+    held_out: tuple[float, ...] | None = None
+    shares: tuple[float, ...] | None = None
     if swept.selecting:
-        held_out = [option.together.value for option in swept.selecting]
+        held_out = tuple(option.together.value for option in swept.selecting)
         chosen = best_of(held_out, swept.higher_is_better)
         honest = estimate(together[chosen], seed, top)
-        how: dict[str, Any] = {
-            "on": f"{len(swept.selecting[0].together.documents)} documents of "
-            f"{swept.select_split!r}, held out from the score",
-            "held_out_scores": held_out,
-        }
+        on = f"{len(swept.selecting[0].together.documents)} documents of {swept.select_split!r}"
+        on += ", held out from the score"
     else:
         fitted = cross_fitted(together, seed, swept.higher_is_better)
         chosen, honest = fitted.best, honest_estimate(fitted, seed, top)
-        how = {
-            "on": f"the scored documents, cross-fitted in {FOLDS} folds {REPEATS} times",
-            "shares": list(fitted.shares),
-        }
+        shares = tuple(fitted.shares)
+        on = f"the scored documents, cross-fitted in {FOLDS} folds {REPEATS} times"
     option = swept.options[chosen]
-    optimism = None if honest.value is None else scores[naive] - honest.value
-    return {
-        "option": chosen,
-        "template": option.template,
-        "shots": option.shots,
-        "id": option.cells[0].partition("@")[0],
-        **how,
-        "naive": scores[naive],
-        "honest": _numbers(honest),
-        "optimism": optimism,
-    }
+    return Choice(
+        option=chosen,
+        template=option.template,
+        shots=option.shots,
+        id=option.cells[0].partition("@")[0],
+        on=on,
+        held_out_scores=held_out,
+        shares=shares,
+        naive=naive,
+        honest=_score(honest),
+        optimism=None if honest.value is None else naive - honest.value,
+    )
 
 
-def _variance(options: Sequence[Option]) -> dict[str, Any] | None:
-    """Where a score's variance comes from; None where nothing but documents varies.
+def _variance(options: Sequence[Option]) -> Variance | None:
+    """Where a score's variance comes from; None if nothing but documents varies.
 
-    Needs values that are means, and as many draws for each option at one number of shots.
+    Needs values that are means, and as many seeds for each option at one number of shots.
     """
     import numpy as np
 
@@ -206,10 +356,42 @@ def _variance(options: Sequence[Option]) -> dict[str, Any] | None:
     values = np.stack([np.stack([draw.values for draw in option.draws]) for option in alike])
     shares = variance_shares(values)
     counts = {"prompt": len(alike), "examples": len(alike[0].draws)}
-    varied = [name for name, count in counts.items() if count > 1]
-    return {
-        "shots": usual,
-        "varied": [*varied, "items"],
-        **asdict(shares),
-        "stderr": shares.variance**0.5,
+    varied = (name for name, count in counts.items() if count > 1)
+    return Variance(usual, (*varied, "items"), shares, shares.variance**0.5)
+
+
+_REPLACED = frozenset(
+    {
+        "tasks", "template", "templates", "num_fewshot", "num_fewshot_sweep", "seeds",
+        "select_on", "limit", "output_path", "cache_dir",
     }
+)  # fmt: skip
+_DEFAULTS: dict[str, Any] = {
+    "seed": 1234,
+    "batch_size": "auto",
+    "encoding": "joint",
+    "fewshot": "random",
+}
+
+
+def run_command(config: Mapping[str, object], chosen: Sequence[Chosen]) -> str:
+    """`tenbin run …` with the chosen tasks and shots, and every other option of the run."""
+    shots = [one.shots for one in chosen]
+    words = ["tenbin", "run"]
+    for name, value in config.items():
+        if name in _REPLACED or value in (None, False, [], {}) or _DEFAULTS.get(name) == value:
+            continue
+        words.append(f"--{name}")
+        if value is not True:
+            words.append(_written(value))
+    words += ["--tasks", ",".join(one.id for one in chosen)]
+    words += ["--num_fewshot", ",".join(map(str, shots if len(set(shots)) > 1 else shots[:1]))]
+    return shlex.join(words)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={content}" for name, content in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(str(part) for part in value)
+    return str(value)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenbin.analysis.consistency.alignment_file import read_alignment
+from tenbin.analysis.consistency.alignment import read_alignment
 from tenbin.errors import ConfigError
 
 

@@ -1,16 +1,20 @@
-"""Columns of answers into tables with one row an item, along an alignment that the data show.
+"""Matches rows that hold the same item, and puts the answers of all languages side by side.
 
-Knows columns and alignments; computes no statistic.
+Which rows hold the same item is shown by the data, or said in a JSON file: language → for each row
+of that language's file, the item it holds, as a row number of the reference language, any name, or
+null for a row without counterpart. A text under another key, such as `note`, is for people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tenbin.analysis.consistency.columns import Answer, AnswerSet, Column
-from tenbin.errors import ResultError
+from tenbin.analysis.consistency.answers import Answer, AnswerSet, Column
+from tenbin.errors import ConfigError, ResultError
+from tenbin.files.json_text import parse_json
 from tenbin.statistics.alignment import Alignment, AskedRow, Source, align, natural_order
 
 if TYPE_CHECKING:
@@ -26,7 +30,7 @@ class Table:
     names: tuple[str, ...]
     """The columns: languages."""
     cells: tuple[tuple[Answer, ...], ...]
-    """One tuple an item, in the order of `names`."""
+    """One tuple for each item, in the order of `names`."""
     partial: int
     """Items that only some columns were asked."""
 
@@ -114,3 +118,42 @@ def match(columns: Mapping[str, Column], alignment: Alignment) -> Table:
     items = tuple(sorted(everywhere, key=natural_order))
     cells = tuple(tuple(found[name][item] for name in found) for item in items)
     return Table(items, tuple(found), cells, len(anywhere) - len(items))
+
+
+def read_alignment(path: str | Path) -> dict[str, tuple[str | None, ...]]:
+    """Language → the items of its rows; row numbers become `row-N`.
+
+    Raises:
+        ConfigError: The file cannot be read or is not of that shape.
+    """
+    try:
+        loaded = parse_json(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--alignment {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"--alignment {path}: not valid JSON: {error}") from error
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"--alignment {path}: not an object of languages")
+    found: dict[str, tuple[str | None, ...]] = {}
+    for language, entries in loaded.items():
+        if isinstance(entries, str):
+            continue  # a note
+        if not isinstance(entries, list):
+            raise ConfigError(f"--alignment {path}: {language} is neither a list nor a note")
+        found[language] = tuple(
+            _item(entry, f"--alignment {path}: {language}, entry {at}")
+            for at, entry in enumerate(entries)
+        )
+    return found
+
+
+def _item(entry: object, where: str) -> str | None:
+    if entry is None:
+        return None
+    if isinstance(entry, bool) or not isinstance(entry, int | str) or entry == "":
+        raise ConfigError(f"{where}: {entry!r} is no row number, name or null")
+    if isinstance(entry, int):
+        if entry < 0:
+            raise ConfigError(f"{where}: rows are counted from 0, {entry} is none")
+        return f"row-{entry}"
+    return entry

@@ -1,16 +1,18 @@
-"""Stored runs into columns of answers: what counts as an answer, and what does not go together."""
+"""Answers of stored runs: what counts as an answer, and what does not go together."""
 
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import tenbin
-from tenbin.analysis.consistency.columns import gather, letter, position_of
+from tenbin.analysis.consistency.answers import ExaminedSamples, gather, letter, position_of
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.errors import ResultError
+from tenbin.results.schema import RunResult, Sample
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -20,8 +22,9 @@ def evaluate(tasks: str, **options: Any) -> tenbin.Run:
     return tenbin.evaluate(backend, tasks, sample_data=True, no_cache=True, **options)
 
 
-def given(run: tenbin.Run, name: str = "run") -> tuple[str, Any, Any]:
-    return name, run.document, run.samples
+def given(run: tenbin.Run, name: str = "run") -> ExaminedSamples:
+    samples = [Sample.from_json(row) for row in run.samples]
+    return ExaminedSamples(name, RunResult.model_validate(run.document), samples)
 
 
 def test_sets_differ_in_language_alone() -> None:
@@ -84,16 +87,16 @@ def test_a_metric_that_no_task_has_is_refused() -> None:
         gather([given(run)], metric="acc_nrm")
 
 
-def test_several_drawn_answers_are_not_one() -> None:
+def test_several_sampled_answers_are_not_one() -> None:
     run = evaluate("mlogiqa_gen_en", limit=1, repeats=3, gen_kwargs="temperature=0.8")
-    with pytest.raises(ResultError, match="3 answers were drawn to each question"):
+    with pytest.raises(ResultError, match="3 answers were sampled for each question"):
         gather([given(run)])
 
 
-def test_one_answer_a_row() -> None:
+def test_one_answer_for_each_row() -> None:
     run = evaluate("mlogiqa_mcq_en", limit=1)
     with pytest.raises(ResultError, match="row 0 was answered more than once"):
-        gather([("run", run.document, [*run.samples, *run.samples])])
+        gather([replace(given(run), samples=[*given(run).samples, *given(run).samples])])
 
 
 def test_letters_and_positions() -> None:
@@ -133,12 +136,12 @@ def test_a_run_of_an_earlier_version_says_so() -> None:
     document = copy.deepcopy(dict(run.document))
     del document["configs"]["mlogiqa_mcq_en"]["parallel"]
     with pytest.raises(ResultError, match="earlier version"):
-        gather([("old", document, run.samples)])
+        gather([replace(given(run), result=RunResult.model_validate(document))])
 
 
 def test_a_metric_that_is_not_right_or_wrong_is_refused() -> None:
     run = evaluate("mlogiqa_mcq_en", limit=1)
-    samples = copy.deepcopy(list(run.samples))
-    samples[0]["outcomes"][0]["value"] = 0.5
+    (sample,) = given(run).samples
+    half = replace(sample, outcomes=[replace(sample.outcomes[0], value=0.5)])
     with pytest.raises(ResultError, match="acc is not simply right or wrong"):
-        gather([("run", run.document, samples)])
+        gather([replace(given(run), samples=[half])])
