@@ -78,7 +78,7 @@ def write_tasks(folder: Path, documents: int) -> None:
             file.write(json.dumps({"id": at, "number": at, "sum": f"{at + 2}"}) + "\n")
 
 
-STAGES = ("load_data", "_plan", "_journal", "ask", "judge_all", "conclude", "write_finished")
+STAGES = ("load_data", "_plan", "_journal", "ask", "finish", "write_completed")
 
 
 class Clock(Listener):

@@ -197,8 +197,9 @@ def write_many_rows(folder: Path, data_dir: str, count: int) -> None:
 def one_size(name: str, documents: int, folder: str) -> None:
     """One run, within a process of its own; prints times and memory."""
     from tenbin.journal.store import Journal
-    from tenbin.pipeline import conclude as concluding
+    from tenbin.pipeline import finish
     from tenbin.pipeline import run as pipeline
+    from tenbin.pipeline.judge import Judge
 
     spent: dict[str, float] = {}
 
@@ -216,9 +217,10 @@ def one_size(name: str, documents: int, folder: str) -> None:
 
     clocked(pipeline, "_plan", "prompts and plan")
     clocked(Journal, "write", "journal")
-    clocked(pipeline, "judge_all", "judge and record")
+    for part in ("judge_fresh", "judge_rest"):
+        clocked(Judge, part, "judge and record")
     for part in ("summarise_cells", "write_run"):
-        clocked(concluding, part, "judge and record")
+        clocked(finish, part, "judge and record")
     with tempfile.TemporaryDirectory() as output:
         given: dict[str, Any] = {
             "model": "scripted",

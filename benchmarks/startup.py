@@ -42,13 +42,13 @@ TASK = "jcommonsenseqa-1.1-0.1"
 FIRST, LATER, PEER = "tenbin, first", "tenbin, later", "lm_eval"
 TARGETS = {"start_ratio": 0.25, "milliseconds_a_document": 1.0}
 STAGES = {
-    "read and check rows": ("preparation.py", "load_data"),
+    "read and check rows": ("prepare.py", "load_data"),
     "make prompts and plan requests": ("run.py", "_plan"),
-    "ask, answer and keep answers": ("asking.py", "ask"),
-    "judge": ("judging.py", "judge_all"),
-    "summarise": ("scoring.py", "summarise_cells"),
-    "record": ("recording.py", "record"),
-    "write results and samples": ("folder.py", "write_run"),
+    "ask, answer and keep answers": ("ask.py", "ask"),
+    "judge": ("judge.py", "judge_fresh"),
+    "summarise": ("score.py", "summarise_cells"),
+    "record": ("record.py", "record"),
+    "write results and samples": ("write.py", "write_run"),
 }
 """Stages of a run and the function that does each."""
 

@@ -34,8 +34,8 @@ from typing import Any
 STAGES = {
     "planning": "tenbin.pipeline.plan:Plan._write",
     "judging": "tenbin.pipeline.judge:judge_planned",
-    "samples": "tenbin.pipeline.conclude:sample_row",
-    "scores": "tenbin.pipeline.conclude:summarise_cells",
+    "samples": "tenbin.pipeline.finish:sample_row",
+    "scores": "tenbin.pipeline.finish:summarise_cells",
     "answering": "tenbin.journal.answers:Answers.write",
     "probing": "tenbin.backends.hf.probe_cache:Forward",
     "forward": "tenbin.backends.text.score_collector:ScoreCollector.targets",

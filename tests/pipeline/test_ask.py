@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ class Progress(Listener):
         self.finished += 1
 
 
-class Follows:
+class Observes:
     """Keeps what it is told."""
 
     def __init__(self) -> None:
@@ -97,16 +97,16 @@ class Follows:
         assert not self.pairs
         self.from_before.append(count)
 
-    def answered(self, portion: Sequence[tuple[str, Response]]) -> None:
-        self.pairs.extend(portion)
+    def answered(self, key: str, response: Response) -> None:
+        self.pairs.append((key, response))
 
 
 def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
     queue, backend, progress = queue_of(50), Portions(), Progress()
     answers = Answers(None)
-    follower = Follows()
-    ask(queue, backend, answers, progress, follower)
-    noted = [key for key, _ in follower.pairs]
+    observer = Observes()
+    ask(queue, backend, answers, progress, observer)
+    noted = [key for key, _ in observer.pairs]
     assert backend.seen == sorted(backend.seen, key=lambda request: request.place)
     assert backend.read_when_taken == list(range(4, 50, 4))
     assert noted == [request.key for request in backend.seen]
@@ -118,18 +118,18 @@ def test_portions_are_read_as_they_are_needed_in_the_order_of_places() -> None:
 def test_what_the_journal_knows_is_not_asked(tmp_path: Path) -> None:
     first = Portions()
     ask(queue_of(20), first, Answers(Journal(tmp_path, "m")), Listener())
-    second, follower = Portions(), Follows()
+    second, observer = Portions(), Observes()
     spent = ask(
         queue_of(30),
         second,
         Answers(Journal(tmp_path, "m")),
         Listener(),
-        follower,
+        observer,
     )
     assert spent.from_journal == 20 and spent.not_counted == 10
     assert not {r.key for r in first.seen} & {r.key for r in second.seen}
-    assert follower.from_before == [20]
-    assert [key for key, _ in follower.pairs] == [request.key for request in second.seen]
+    assert observer.from_before == [20]
+    assert [key for key, _ in observer.pairs] == [request.key for request in second.seen]
 
 
 def test_a_failure_is_an_answer_and_asked_again_next_time(tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ def test_what_is_not_finite_is_a_failure_and_not_kept(tmp_path: Path, value: Any
     def overflows(pairs: list[Any]) -> list[Any]:
         return [(pairs[0][0], Rolled(value, 1)), *pairs[1:]]
 
-    answers, follower = Answers(Journal(tmp_path, "m")), Follows()
-    ask(queue_of(3), Single(overflows), answers, Listener(), follower)
-    noted = follower.pairs
+    answers, observer = Answers(Journal(tmp_path, "m")), Observes()
+    ask(queue_of(3), Single(overflows), answers, Listener(), observer)
+    noted = observer.pairs
     kinds = [found.kind for _, found in noted if isinstance(found, Failure)]
     assert kinds == ["not_finite"]
     assert answers.read([key for key, _ in noted]) == dict(noted)

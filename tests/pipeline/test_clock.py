@@ -38,7 +38,7 @@ def jumping(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, hours = time.time, cycle(HOURS)
     monkeypatch.setattr(time, "time", lambda: plain() + 3600 * next(hours))
     monkeypatch.setattr(time, "time_ns", lambda: int(time.time() * 1e9))
-    for module in ("run", "partial_scores", "conclude"):
+    for module in ("run", "partial_scores", "finish"):
         monkeypatch.setattr(f"tenbin.pipeline.{module}.datetime", Jumping)
 
 
@@ -47,7 +47,7 @@ def test_a_run_on_a_clock_that_jumps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("tenbin.pipeline.partial_scores._SECONDS_BETWEEN", 0.0)
-    for name in ("BETWEEN_LINES", "OF_PACE", "OF_BURST"):
+    for name in ("BETWEEN_LINES", "OF_RATE", "OF_BURST"):
         monkeypatch.setattr(f"tenbin.report.terminal.progress._SECONDS_{name}", 0.0)
     written: list[dict[str, Any]] = []
 

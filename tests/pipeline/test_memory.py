@@ -21,16 +21,16 @@ from tenbin.backends.base import NONE_KNOWN, Capabilities
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.files import disk_list as shelf
-from tenbin.pipeline import conclude as concluding
-from tenbin.pipeline import run
+from tenbin.pipeline import finish, judge, run
 from tenbin.pipeline.progress import Listener
 from tenbin.records import Request, Response
 
 FEW, MANY, EXAMPLES = 2_500, 5_500, 300
 """Prompts and samples are made by the thousand: two of these are there at once."""
 STAGES = {
-    run: ("load_data", "_plan", "ask", "judge_all"),
-    concluding: ("summarise_cells", "record", "write_run"),
+    run: ("load_data", "_plan", "ask"),
+    judge.Judge: ("judge_rest",),
+    finish: ("summarise_cells", "record", "write_run"),
 }
 BYTES_A_DOCUMENT = 200
 """Most that a document may take at the peak of any stage: its position on shelves, and its numbers

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import tenbin.pipeline.judge
 import tenbin.pipeline.partial_scores
 from tenbin.backends.base import Backend, BackendSettings
 from tenbin.backends.registry import open_backend
@@ -124,7 +125,7 @@ def test_what_earlier_runs_answered_is_judged_behind_the_first_new_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged: list[str] = []
-    judge = tenbin.pipeline.partial_scores.judge_planned
+    judge = tenbin.pipeline.judge.judge_planned
 
     def counted(task: object, planned: Any, answers: object) -> Any:
         judged.append(planned.key)
@@ -132,7 +133,7 @@ def test_what_earlier_runs_answered_is_judged_behind_the_first_new_answer(
 
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, monkeypatch, stop_after=9)
-    monkeypatch.setattr(tenbin.pipeline.partial_scores, "judge_planned", counted)
+    monkeypatch.setattr(tenbin.pipeline.judge, "judge_planned", counted)
 
     class Asked(Slow):
         def run(self, requests: Iterable[Request]) -> Iterator[tuple[str, Response]]:
@@ -144,4 +145,4 @@ def test_what_earlier_runs_answered_is_judged_behind_the_first_new_answer(
     assert slow.seen[0]["answered"] == 9
     last = slow.seen[-1]["cells"]
     assert [cell["answered"] for cell in last] == [8, 8]  # type: ignore[attr-defined]
-    assert len(judged) == 16
+    assert len(judged) == len(set(judged)) == 16, "every document once"

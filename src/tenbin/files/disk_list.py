@@ -46,7 +46,7 @@ class DiskList(Sequence[T], Generic[T]):
             max_size=_IN_MEMORY, dir=scratch_folder()
         )
         self._ends = array("Q", [0])
-        self._behind_all = True
+        self._at_end = True
         for record in records:
             self.append(record)
 
@@ -54,13 +54,15 @@ class DiskList(Sequence[T], Generic[T]):
         """Put one more record behind the others."""
         written = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
         try:
-            if not self._behind_all:  # each move empties the buffer, which is a system call
+            if not self._at_end:  # each seek empties the buffer, which is a system call
                 self._file.seek(self._ends[-1])
-                self._behind_all = True
+            # Until the record is counted, so that one that a signal cut short is written over.
+            self._at_end = False
             self._file.write(written)
         except OSError as error:
             raise unwritten(Path(scratch_folder()), error, _REMEDY) from error
         self._ends.append(self._ends[-1] + len(written))
+        self._at_end = True
 
     def __del__(self) -> None:
         # On a full disk the last records cannot be written even now: that was said before.
@@ -92,7 +94,7 @@ class DiskList(Sequence[T], Generic[T]):
         return (self._read(at) for at in range(start, stop))
 
     def _read(self, at: int) -> T:
-        self._behind_all = False
+        self._at_end = False
         try:
             self._file.seek(self._ends[at])  # which writes what is still in the buffer
         except OSError as error:

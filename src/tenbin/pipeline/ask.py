@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
 from tenbin.backends.base import Backend
@@ -17,18 +17,17 @@ from tenbin.records import Response
 
 _SETTLED_AT_ONCE = 20_000
 """Known requests, in the order of their keys: in that of their numbers they are quicker settled."""
-Portion = Sequence[tuple[str, Response]]
 
 
-class Follower(Protocol):
-    """Told which answers there are, once they are kept."""
+class AnswerObserver(Protocol):
+    """Is told which answers there are, once they are kept."""
 
     def known(self, count: int) -> None:
-        """So many are there from earlier runs: said once, before any other comes."""
+        """So many are there from earlier runs; called once, before any new one arrives."""
         ...
 
-    def answered(self, portion: Portion) -> None:
-        """New ones, with their keys."""
+    def answered(self, key: str, response: Response) -> None:
+        """A new answer, which is settled and kept already."""
         ...
 
 
@@ -37,37 +36,37 @@ def ask(
     backend: Backend,
     answers: Answers,
     listener: Listener,
-    follower: Follower | None = None,
-    spent: TokenUsage | None = None,
+    observer: AnswerObserver | None = None,
+    usage: TokenUsage | None = None,
 ) -> TokenUsage:
     """Answer every request of the queue exactly once.
 
     Args:
-        queue: What is asked.
-        backend: Whom.
+        queue: The requests.
+        backend: The model.
         answers: Where answers are kept.
-        listener: Told how it goes.
-        follower: Told what is answered.
-        spent: ProgressCounter up as answers come; a new one where none is given.
+        listener: Told about the progress.
+        observer: Told about each answer, after it is kept.
+        usage: Counts up as answers arrive; a new one where none is given.
 
     Returns:
-        What the answers took.
+        What the answers cost.
 
     Raises:
         BackendError: When the backend leaves a request out, doubles one or invents one.
     """
-    spent = spent if spent is not None else TokenUsage()
+    usage = usage if usage is not None else TokenUsage()
     rounds = Rounds() if backend.capabilities.resumable else None
-    spent.from_journal += _settle_known(queue, answers, rounds)
-    if follower is not None:
-        follower.known(spent.from_journal)
+    usage.from_journal += _settle_known(queue, answers, rounds)
+    if observer is not None:
+        observer.known(usage.from_journal)
     if answers.damaged:
         listener.message(
             f"{answers.damaged:,} answers in {answers.place} are damaged: they are asked again"
         )
-    if spent.from_journal:
+    if usage.from_journal:
         listener.message(
-            f"{spent.from_journal:,} of {len(queue):,} answers are in the journal already; "
+            f"{usage.from_journal:,} of {len(queue):,} answers are in the journal already; "
             "going on from there"
         )
     count, work = queue.left()
@@ -75,13 +74,13 @@ def ask(
         listener.start(count, work)
         try:
             for key, response in _answers(queue, backend, answers, rounds):
-                _take(key, response, queue, answers, spent, listener, follower)
+                _take(key, response, queue, answers, usage, listener, observer)
         finally:
             listener.finish()
     left, _ = queue.left()
     if left:
         raise BackendError(f"the backend left {left:,} of {count:,} requests unanswered")
-    return spent
+    return usage
 
 
 def _settle_known(queue: RequestQueue, answers: Answers, rounds: Rounds | None) -> int:
@@ -123,18 +122,18 @@ def _take(
     response: Response,
     queue: RequestQueue,
     answers: Answers,
-    spent: TokenUsage,
+    usage: TokenUsage,
     listener: Listener,
-    follower: Follower | None,
+    observer: AnswerObserver | None,
 ) -> None:
     work = queue.settle([key])
     if key not in work:
         fault = "twice" if key in queue else "though nobody asked"
         raise BackendError(f"the backend answered request {key} {fault}")
-    # Backends see to it themselves; those that come from elsewhere may not.
+    # Our own backends check this themselves; those of other packages may not.
     pair = (key, finite_only(response))
     answers.write((pair,))
-    spent.add(pair[1])
+    usage.add(pair[1])
     listener.advance(work[key])
-    if follower is not None:
-        follower.answered((pair,))
+    if observer is not None:
+        observer.answered(*pair)

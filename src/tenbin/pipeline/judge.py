@@ -1,19 +1,20 @@
-"""From answers to judged documents: on disk, in the order of the plan.
+"""Judge every document once, as soon as it has all its answers.
 
-What a result says of a whole cell is counted on the way. Knows plan, answers and metrics; sums no
-score up.
+What is judged goes to disk at once. Partial scores, scores, groups and samples all read these
+outcomes; nothing is judged a second time.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
-from tenbin.files.disk_list import DiskList
+from tenbin.files.disk_list import CHUNK, DiskList, chunks
 from tenbin.journal.answers import Answers
 from tenbin.metrics.judge import judge
 from tenbin.pipeline.cells import CellSetup
@@ -21,65 +22,87 @@ from tenbin.pipeline.plan import Plan, Planned
 from tenbin.pipeline.progress import ProgressCounter
 from tenbin.records import Cell, Outcome, Picked, Prompt, Response, Scores, Task, Text
 from tenbin.results.lengths import Lengths
-from tenbin.results.rows import failure_of
+from tenbin.results.samples import failure_of
+
+PORTION = 500
+"""Answers that are judged together: looking up their documents one by one would take longer, and
+a backend that computes in batches is not held up after each answer."""
+
+_NOT_JUDGED = -1
+_outcome_values = attrgetter(*(one.name for one in fields(Outcome) if one.name != "cell"))
+_Values = tuple[tuple[object, ...], ...]
+_Replies = tuple[Response, Response | None, tuple[Response, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A document with its answer and what the metrics say of it."""
+    """A document with its answers and what the metrics say of it."""
 
     planned: Planned
     response: Response
     unconditional: Response | None
     outcomes: tuple[Outcome, ...]
     further: tuple[Response, ...] = ()
-    """The second and later answers that were drawn."""
+    """The second and later answers, where several were sampled."""
+
+
+def judge_planned(task: Task, planned: Planned, answers: Mapping[str, Response]) -> Judged:
+    """Judge one document, all of whose answers are among `answers`."""
+    response = answers[planned.key]
+    bare = answers[planned.unconditional_key] if planned.unconditional_key else None
+    further = tuple(answers[key] for key in planned.further_keys)
+    outcomes = judge(task, planned.prompt, response, bare, further)
+    return Judged(planned, response, bare, tuple(outcomes), further)
 
 
 @dataclass(slots=True)
 class CellCounts:
-    """The counts of one cell."""
+    """What result.json counts of a cell beside its scores, one document at a time."""
 
     documents: int = 0
     shortened: int = 0
     """Documents that lost examples, because the window is too short."""
     dropped_examples: int = 0
     truncated: int = 0
-    """Documents that were cut from the left."""
-    failures: Counter[str] = field(default_factory=Counter)
-    """Documents by what failed them."""
+    """Documents that were truncated from the left."""
     lengths: Lengths = field(default_factory=Lengths)
     weighed: int = 0
-    """Documents whose choices were weighed."""
+    """Documents whose choices were scored by log-likelihood."""
     named: Counter[str] = field(default_factory=Counter)
     """Documents whose choice was named, by how."""
+    _failures: Counter[str] = field(default_factory=Counter)
+    _first_failed: dict[str, int] = field(default_factory=dict)
     _shares: array[float] = field(default_factory=lambda: array("d"))
 
     def add(
         self,
         prompt: Prompt,
-        drawn: Sequence[Response],
+        answers: Sequence[Response],
         bare: Response | None,
         outcomes: Sequence[Outcome] = (),
+        number: int = 0,
     ) -> None:
-        """One more document.
+        """Count one more document.
 
         Args:
-            prompt: As it was put.
-            drawn: All answers to it.
+            prompt: As it was asked.
+            answers: All answers to it.
             bare: The answer without the prompt, where one was asked for.
             outcomes: What the metrics say of it.
+            number: Its place in the plan.
         """
         self.documents += 1
         self.shortened += prompt.dropped_examples > 0
         self.dropped_examples += prompt.dropped_examples
-        self.truncated += any(isinstance(a, Scores | Text) and a.truncated > 0 for a in drawn)
-        failed = failure_of((*drawn, bare), outcomes)
+        self.truncated += any(isinstance(a, Scores | Text) and a.truncated > 0 for a in answers)
+        failed = failure_of((*answers, bare), outcomes)
         if failed is not None:
-            self.failures[f"{failed.kind}: {failed.message}"] += 1
-        for answer in drawn:
+            reason = f"{failed.kind}: {failed.message}"
+            self._failures[reason] += 1
+            self._first_failed[reason] = min(number, self._first_failed.get(reason, number))
+        for answer in answers:
             self.lengths.add(answer)
-        first = drawn[0]
+        first = answers[0]
         self.weighed += isinstance(first, Scores)
         if isinstance(first, Picked):
             self.named[first.way] += 1
@@ -88,83 +111,199 @@ class CellCounts:
                 self._shares.append(math.fsum(map(math.exp, shown)))
 
     @property
+    def failures(self) -> dict[str, int]:
+        """Documents by the reason of their failure, the most frequent first.
+
+        Documents come in any order. Among equals the reason that the plan meets first comes first,
+        so that a result does not depend on who was answered first.
+        """
+        reasons = sorted(self._failures, key=lambda r: (-self._failures[r], self._first_failed[r]))
+        return {reason: self._failures[reason] for reason in reasons}
+
+    @property
     def letter_share(self) -> float | None:
-        """How much of the first token the labels hold on average; None where nothing showed it."""
+        """Mean probability that the first token is one of the labels; None if nothing showed it."""
         return math.fsum(self._shares) / len(self._shares) if self._shares else None
 
 
-_rest_of_outcome = attrgetter(*(field.name for field in fields(Outcome) if field.name != "cell"))
-_Packed = tuple[tuple[object, ...], ...]
-_Replies = tuple[Response, Response | None, tuple[Response, ...]]
-
-
 class JudgedDocuments:
-    """The documents of all cells, judged; each is made anew when it is asked for."""
+    """Judged documents on disk. They come in any order and are read in the order of the plan."""
 
     def __init__(self, plan: Plan) -> None:
-        """None yet; they come in the plan's order."""
+        """None yet."""
         self._plan = plan
+        self._places = array("q", [_NOT_JUDGED]) * len(plan)
+        """Where each document of the plan lies in the two lists."""
         self._replies: DiskList[_Replies] = DiskList()
-        # Apart: scores are worked out from outcomes alone.
-        self._outcomes: DiskList[_Packed] = DiskList()
-        self.counts_by_cell: dict[Cell, CellCounts] = {}
+        # Apart from the answers, because scores need the outcomes alone.
+        self._outcomes: DiskList[_Values] = DiskList()
+        self.counts_by_cell = {cell: CellCounts() for cell in plan.spans}
 
-    def _append(self, one: Judged) -> None:
+    def add(self, one: Judged) -> None:
+        """Keep one more document."""
+        planned = one.planned
+        answers = (one.response, *one.further)
+        while len(self._outcomes) < len(self._replies):
+            self._outcomes.append(())  # in place of one that a signal cut short
         self._replies.append((one.response, one.unconditional, one.further))
-        # A cell is the same in all of its outcomes, and known.
-        self._outcomes.append(tuple(map(_rest_of_outcome, one.outcomes)))
-
-    def judge_cell(
-        self, task: Task, cell: Cell, answers: Answers, counter: ProgressCounter
-    ) -> None:
-        """Judge the next cell of the plan."""
-        assert len(self._outcomes) == self._plan.spans[cell].start, "cells come in the plan's order"
-        counts = self.counts_by_cell[cell] = CellCounts()
-        for chunk in self._plan.planned(cell):
-            found = answers.read([key for one in chunk for key in one.keys])
-            for planned in counter.through(chunk):
-                one = judge_planned(task, planned, found)
-                drawn = (one.response, *one.further)
-                counts.add(planned.prompt, drawn, one.unconditional, one.outcomes)
-                self._append(one)
+        # The cell is the same in all outcomes of a document, and the plan knows it.
+        self._outcomes.append(tuple(map(_outcome_values, one.outcomes)))
+        counts = self.counts_by_cell[planned.prompt.cell]
+        counts.add(planned.prompt, answers, one.unconditional, one.outcomes, planned.number)
+        # Last: a document that a signal cut short counts as not judged.
+        self._places[planned.number] = len(self._outcomes) - 1
 
     def __len__(self) -> int:
-        return len(self._outcomes)
+        return sum(counts.documents for counts in self.counts_by_cell.values())
+
+    def __contains__(self, number: int) -> bool:
+        """Whether the document of this number in the plan is judged."""
+        return self._places[number] != _NOT_JUDGED
+
+    def missing_between(self, start: int, stop: int) -> bool:
+        """Whether a document of these numbers is not judged yet."""
+        return _NOT_JUDGED in self._places[start:stop]
+
+    def read(self, planned: Planned) -> Judged:
+        """One judged document again."""
+        place = self._places[planned.number]
+        first, bare, further = self._replies[place]
+        outcomes = _unpack(planned.prompt.cell, self._outcomes[place])
+        return Judged(planned, first, bare, outcomes, further)
 
     def __iter__(self) -> Iterator[Judged]:
-        for cell, span in self._plan.spans.items():
-            replies = self._replies.between(span.start, span.stop)
-            outcomes = self._outcomes.between(span.start, span.stop)
+        for cell in self._plan.spans:
             for chunk in self._plan.planned(cell):
-                for planned, (first, bare, further), packed in zip(
-                    chunk, replies, outcomes, strict=False
-                ):
-                    yield Judged(planned, first, bare, _unpacked(cell, packed), further)
+                yield from (self.read(planned) for planned in chunk if planned.number in self)
 
     def outcomes(self, cell: Cell) -> Iterator[tuple[Outcome, ...]]:
-        """What the metrics say of each document of a cell, in the order of documents' names."""
-        numbers = self._plan.numbers_by_document(cell)
-        return (_unpacked(cell, self._outcomes[number]) for number in numbers)
+        """What the metrics say of each document of a cell, sorted by document."""
+        numbers = (n for n in self._plan.numbers_by_document(cell) if n in self)
+        return (_unpack(cell, self._outcomes[self._places[number]]) for number in numbers)
+
+    def keys_by_document(self, cell: Cell) -> Iterator[tuple[str, str]]:
+        """Pairs of a document and a key of what was asked about it, sorted."""
+        return (
+            (document, key)
+            for number, document, key in self._plan.keys_by_document(cell)
+            if number in self
+        )
 
 
-def _unpacked(cell: Cell, packed: _Packed) -> tuple[Outcome, ...]:
-    return tuple(Outcome(cell, *rest) for rest in packed)  # type: ignore[arg-type]
+def _unpack(cell: Cell, packed: _Values) -> tuple[Outcome, ...]:
+    return tuple(Outcome(cell, *values) for values in packed)  # type: ignore[arg-type]
 
 
-def judge_all(
-    setups: Sequence[CellSetup], plan: Plan, answers: Answers, counter: ProgressCounter
-) -> JudgedDocuments:
-    """Judge every document of every cell."""
-    judged = JudgedDocuments(plan)
-    for setup in setups:
-        judged.judge_cell(setup.task, setup.cell, answers, counter)
-    return judged
+class Judge:
+    """Judges documents as their answers arrive; those that earlier runs answered, in between."""
 
+    def __init__(
+        self,
+        setups: Sequence[CellSetup],
+        plan: Plan,
+        answers: Answers,
+        on_judged: Callable[[Judged], None] = lambda one: None,
+    ) -> None:
+        """Nothing is judged yet.
 
-def judge_planned(task: Task, planned: Planned, answers: Mapping[str, Response]) -> Judged:
-    """Judge one document, all of whose answers are there."""
-    response = answers[planned.key]
-    bare = answers[planned.unconditional_key] if planned.unconditional_key else None
-    further = tuple(answers[key] for key in planned.further_keys)
-    outcomes = judge(task, planned.prompt, response, bare, further)
-    return Judged(planned, response, bare, tuple(outcomes), further)
+        Args:
+            setups: The cells.
+            plan: Their prompts.
+            answers: Where all answers of the run are kept.
+            on_judged: Called with each document once.
+        """
+        self.judged = JudgedDocuments(plan)
+        self._tasks = {setup.cell: setup.task for setup in setups}
+        self._plan, self._answers, self._on_judged = plan, answers, on_judged
+        self._fresh: dict[str, Response] = {}
+        """Answers whose documents were not looked up yet."""
+        self._known: Iterator[bool] = iter(())
+        """Judges answers of earlier runs, a portion at each step."""
+
+    def known(self, count: int) -> None:
+        """So many answers are there from earlier runs; called before any new one arrives."""
+        if count:
+            self._known = self._judge_in_plan_order()
+
+    def answered(self, key: str, response: Response) -> None:
+        """A new answer, which is settled and kept already."""
+        self._fresh[key] = response
+        if len(self._fresh) >= PORTION:
+            self.judge_fresh()
+
+    def judge_fresh(self) -> None:
+        """Judge the documents that the answers of this portion have completed."""
+        fresh, self._fresh = self._fresh, {}
+        if fresh:
+            self._judge_completed(fresh)
+
+    def judge_known(self, seconds: float) -> None:
+        """Judge documents that earlier runs have answered, for about so long."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if not next(self._known, False):
+                return
+
+    def judge_rest(self, report: Callable[[str, int, int], None]) -> None:
+        """Judge all that is left, once every answer is there.
+
+        Args:
+            report: Told about the progress: `Listener.prepare`.
+        """
+        self.judge_fresh()
+        left = len(self._plan) - len(self.judged)
+        counter = ProgressCounter(report, "judging", left)
+        for portion in self._not_judged():
+            answers = self._answers.read([key for one in portion for key in one.keys])
+            for planned in counter.through(portion):
+                self._add(planned, answers)
+
+    def _judge_completed(self, fresh: Mapping[str, Response]) -> None:
+        for chunk in chunks(self._plan.completed_by(list(fresh))):
+            waiting = [one for one in chunk if one.number not in self.judged]
+            earlier = {key for one in waiting for key in one.keys if key not in fresh}
+            answers = {**fresh, **self._answers.read(list(earlier))} if earlier else fresh
+            for planned in waiting:
+                self._add(planned, answers)
+
+    def _judge_in_plan_order(self) -> Iterator[bool]:
+        """Judge whatever is answered by now, a portion at each step."""
+        for portion in self._not_judged():
+            answers = self._answers.find([key for one in portion for key in one.keys])
+            for planned in portion:
+                if all(key in answers for key in planned.keys):
+                    self._add(planned, answers)
+            yield True
+
+    def _not_judged(self) -> Iterator[list[Planned]]:
+        for start in range(0, len(self._plan), CHUNK):
+            stop = min(start + CHUNK, len(self._plan))
+            if self.judged.missing_between(start, stop):
+                found = self._plan.between(start, stop)
+                yield [planned for planned in found if planned.number not in self.judged]
+
+    def _add(self, planned: Planned, answers: Mapping[str, Response]) -> None:
+        one = judge_planned(self._tasks[planned.prompt.cell], planned, answers)
+        self.judged.add(one)
+        self._on_judged(one)
+
+    def answered_part(self, seconds: float) -> JudgedDocuments:
+        """The documents that have all their answers, as many as there is time to look at.
+
+        For a run that is being stopped, maybe in the middle of `add`: judged documents are copied,
+        and counted anew, in the order of the plan.
+        """
+        until = time.monotonic() + seconds
+        part = JudgedDocuments(self._plan)
+        for cell, task in self._tasks.items():
+            for chunk in self._plan.planned(cell):
+                if time.monotonic() > until:
+                    return part
+                rest = [one for one in chunk if one.number not in self.judged]
+                answers = self._answers.find([key for one in rest for key in one.keys])
+                for planned in chunk:
+                    if planned.number in self.judged:
+                        part.add(self.judged.read(planned))
+                    elif all(key in answers for key in planned.keys):
+                        part.add(judge_planned(task, planned, answers))
+        return part

@@ -1,7 +1,6 @@
-"""Everything that a run will ask, and for whom: on disk, so that memory does not grow with it.
+"""The plan of a run: the prompts of all cells and the requests that answer them.
 
-Two prompts that read the same are asked once, whatever cells they belong to. Knows prompts and
-requests; knows no backend and no answer.
+On disk, so that memory does not grow with the number of documents.
 """
 
 from __future__ import annotations
@@ -24,12 +23,14 @@ from tenbin.records import Cell, Prompt, Request
 
 _TABLES = (
     "CREATE TABLE prompts (id INTEGER PRIMARY KEY, cell INTEGER NOT NULL, document TEXT NOT NULL, "
-    "key TEXT NOT NULL, bare TEXT, further TEXT NOT NULL, rest BLOB NOT NULL)",
-    "CREATE TABLE waiting (key TEXT, prompt INTEGER, PRIMARY KEY (key, prompt)) WITHOUT ROWID",
-    "CREATE INDEX waiting_prompts ON waiting (prompt)",
-    "CREATE TABLE reached (prompt INTEGER PRIMARY KEY)",
+    "request INTEGER NOT NULL, key TEXT NOT NULL, bare TEXT, further TEXT NOT NULL, "
+    "rest BLOB NOT NULL)",
+    # Which prompts a request answers. By number: keys are hashes, and each would be written to a
+    # page of its own.
+    "CREATE TABLE uses (request INTEGER, prompt INTEGER, PRIMARY KEY (request, prompt)) "
+    "WITHOUT ROWID",
+    "CREATE INDEX uses_by_prompt ON uses (prompt)",
 )
-
 _PROMPT_FIELDS = [one.name for one in fields(Prompt) if one.name not in ("cell", "text")]
 _prompt_values = attrgetter(*_PROMPT_FIELDS)
 
@@ -38,12 +39,14 @@ _prompt_values = attrgetter(*_PROMPT_FIELDS)
 class Planned:
     """A prompt and the keys under which its answers will arrive."""
 
+    number: int
+    """Its place in the plan, from 0: samples are written in this order."""
     prompt: Prompt
     key: str
     unconditional_key: str | None = None
-    """The same choices without the prompt, where a metric weighs against that."""
+    """Of the same choices without the prompt, where a metric compares with that."""
     further_keys: tuple[str, ...] = ()
-    """Of the second and later answers drawn to the prompt."""
+    """Of the second and later answers sampled to the prompt."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -79,24 +82,25 @@ class Plan:
         self._spans[cell] = range(start, self._count)
 
     def _write(self, cell: int, prompts: Sequence[Prompt], unconditional: bool) -> None:
-        asked: list[Request] = []
-        rows: list[tuple[Any, ...]] = []
-        waiting: list[tuple[str, int]] = []
-        for number, prompt in enumerate(prompts, start=self._count):
+        asked: list[list[Request]] = []
+        for prompt in prompts:
             requests = requests_of(prompt)
-            key, *further = (request.key for request in requests)
-            bare = None
             if unconditional and prompt.continuations is not None:
                 requests.append(score_request("", prompt.continuations))
-                bare = requests[-1].key
-            waiting += [(request.key, number) for request in requests]
-            asked += requests
-            keys = (key, bare, " ".join(further))
-            rows.append((number, cell, prompt.document, *keys, _pack(prompt)))
-        self.queue.put(asked)
+            asked.append(requests)
+        numbers = self.queue.put(request for requests in asked for request in requests)
+        rows: list[tuple[Any, ...]] = []
+        uses: list[tuple[int, int]] = []
+        for id, (prompt, requests) in enumerate(zip(prompts, asked, strict=True), self._count):
+            keys = [request.key for request in requests]
+            uses += [(numbers[key], id) for key in keys]
+            bare = keys.pop() if unconditional and prompt.continuations is not None else None
+            first, *further = keys
+            names = (numbers[first], first, bare, " ".join(further))
+            rows.append((id, cell, prompt.document, *names, _pack(prompt)))
         write = self._database.executemany
-        write("INSERT INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        write("INSERT OR IGNORE INTO waiting VALUES (?, ?)", waiting)
+        write("INSERT INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        write("INSERT OR IGNORE INTO uses VALUES (?, ?)", uses)
         self._count += len(rows)
 
     def __len__(self) -> int:
@@ -112,44 +116,48 @@ class Plan:
         """A cell's prompts in order, many at a time."""
         span = self._spans[cell]
         for start in range(span.start, span.stop, CHUNK):
-            stop = min(start + CHUNK, span.stop)
-            chosen = "prompts.id >= ? AND prompts.id < ? ORDER BY prompts.id"
-            yield list(self._read(chosen, (start, stop)))
+            yield self.between(start, min(start + CHUNK, span.stop))
+
+    def between(self, start: int, stop: int) -> list[Planned]:
+        """The prompts from one number up to another."""
+        chosen = "prompts.id >= ? AND prompts.id < ? ORDER BY prompts.id"
+        return list(self._read(chosen, (start, stop)))
 
     def completed_by(self, keys: Sequence[str]) -> Iterator[Planned]:
-        """Prompts that have all their answers now that these have come; each is given once.
+        """Prompts that use some answers and wait for no other one.
+
+        A prompt with several answers that were settled in different portions is given with each of
+        them.
 
         Args:
-            keys: Of new answers, some hundreds at most. Must be walked through before the next.
+            keys: Of requests that are settled, some hundreds at most.
         """
-        arrived = f"FROM waiting WHERE key IN ({marks(keys)})"
-        self._database.execute("DELETE FROM reached")
-        self._database.execute(f"INSERT OR IGNORE INTO reached SELECT prompt {arrived}", keys)
-        self._database.execute(f"DELETE {arrived}", keys)
         return self._read(
-            "prompts.id IN (SELECT prompt FROM reached WHERE NOT EXISTS "
-            "(SELECT 1 FROM waiting WHERE waiting.prompt = reached.prompt))"
+            "prompts.id IN (SELECT prompt FROM uses JOIN requests ON requests.id = uses.request "
+            f"WHERE requests.key IN ({marks(keys)})) AND NOT EXISTS (SELECT 1 FROM uses "
+            "JOIN open ON open.id = uses.request WHERE uses.prompt = prompts.id)",
+            keys,
         )
 
     def _read(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Planned]:
         rows = self._database.execute(
-            "SELECT cell, prompts.key, bare, further, prompts.rest, text "
-            f"FROM prompts JOIN requests ON requests.key = prompts.key WHERE {condition}",
+            "SELECT prompts.id, cell, prompts.key, bare, further, prompts.rest, text "
+            f"FROM prompts JOIN requests ON requests.id = prompts.request WHERE {condition}",
             values,
         )
-        for cell, key, bare, further, rest, text in rows:
+        for number, cell, key, bare, further, rest, text in rows:
             prompt = _unpack(rest, self._cells[cell], unpack_text(text))
-            yield Planned(prompt, key, bare, tuple(further.split()))
+            yield Planned(number, prompt, key, bare, tuple(further.split()))
 
     def numbers_by_document(self, cell: Cell) -> Iterator[int]:
         """The numbers of a cell's prompts in the order of their documents' names."""
         return (number for (number,) in self._by_document(cell, "id"))
 
-    def keys_by_document(self, cell: Cell) -> Iterator[tuple[str, str]]:
-        """What a cell asks, as pairs of a document and a key, in the order of such pairs."""
-        for document, key, further in self._by_document(cell, "document, key, further"):
+    def keys_by_document(self, cell: Cell) -> Iterator[tuple[int, str, str]]:
+        """What a cell asks, as (prompt's number, document, key), sorted by document and key."""
+        for number, document, key, further in self._by_document(cell, "id, document, key, further"):
             for one in sorted((key, *further.split())):
-                yield document, one
+                yield number, document, one
 
     def _by_document(self, cell: Cell, columns: str) -> Iterator[Any]:
         span = self._spans[cell]

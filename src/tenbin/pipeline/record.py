@@ -14,8 +14,7 @@ from typing import Any
 from tenbin.config import SCALE, RunConfig
 from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells import CellSetup
-from tenbin.pipeline.judge import CellCounts
-from tenbin.pipeline.plan import Plan
+from tenbin.pipeline.judge import CellCounts, JudgedDocuments
 from tenbin.pipeline.prepare import Data, count_prompts
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import GroupScore
@@ -46,27 +45,25 @@ def record(
     scores: Mapping[Cell, Sequence[ScoreRow]],
     groups: Sequence[GroupScore],
     data: Data,
-    plan: Plan,
-    counts_by_cell: Mapping[Cell, CellCounts],
+    judged: JudgedDocuments,
     notices: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything of result.json that does not come from the model or the clock.
 
     `notices` were said before anything was asked.
     """
+    counts_by_cell = judged.counts_by_cell
     return {
         "tenbin_version": __version__,
         "schema_version": SCHEMA_VERSION,
-        **_cell_entries(setups, scores, data, plan, counts_by_cell),
+        **_cell_entries(setups, scores, data, judged),
         "groups": {g.id: {"alias": g.id, **score_entries(g.rows)} for g in groups},
         "group_subtasks": {g.id: list(g.members) for g in groups},
         "group_details": {
             g.id: group_details(g.rows, g.unweighted, percent_metrics(setups)) for g in groups
         },
         "failures": {
-            cell.id: dict(counts.failures.most_common())
-            for cell, counts in counts_by_cell.items()
-            if counts.failures
+            cell.id: counts.failures for cell, counts in counts_by_cell.items() if counts.failures
         },
         "warnings": [
             *data.notices(),
@@ -130,8 +127,7 @@ def _cell_entries(
     setups: Sequence[CellSetup],
     scores: Mapping[Cell, Sequence[ScoreRow]],
     data: Data,
-    plan: Plan,
-    counts_by_cell: Mapping[Cell, CellCounts],
+    judged: JudgedDocuments,
 ) -> dict[str, Any]:
     """The parts of result.json that are keyed by task id."""
     entries: dict[str, dict[str, Any]] = {
@@ -150,7 +146,8 @@ def _cell_entries(
         )
     }
     for setup in setups:
-        cell, rows, counts = setup.cell, scores[setup.cell], counts_by_cell[setup.cell]
+        cell, rows = setup.cell, scores[setup.cell]
+        counts = judged.counts_by_cell[cell]
         scored, _ = data.for_cell(setup)
         entries["results"][cell.id] = {"alias": cell.id, **score_entries(rows)}
         entries["details"][cell.id] = score_details(rows, percent_metrics([setup]))
@@ -166,7 +163,7 @@ def _cell_entries(
             "choices_by": choices_by(counts),
         }
         entries["data"][cell.id] = data_entries(data.files(setup))
-        entries["prompts"][cell.id] = _prompt_entries(setup, plan, counts)
+        entries["prompts"][cell.id] = _prompt_entries(setup, judged)
         if setup.task.kind == "generate":
             entries["lengths"][cell.id] = counts.lengths.entry(setup.task.thinking is not None)
     return entries
@@ -234,11 +231,12 @@ def _generation_config(task: Task) -> dict[str, Any]:
     }
 
 
-def _prompt_entries(setup: CellSetup, plan: Plan, counts: CellCounts) -> dict[str, Any]:
+def _prompt_entries(setup: CellSetup, judged: JudgedDocuments) -> dict[str, Any]:
     """Hashes that tell whether two runs asked the same, and what the window did to prompts."""
+    counts = judged.counts_by_cell[setup.cell]
     return {
         "template_hash": template_hash(_template(setup)),
-        "prompts_hash": prompts_hash(plan.keys_by_document(setup.cell)),
+        "prompts_hash": prompts_hash(judged.keys_by_document(setup.cell)),
         "documents_with_dropped_examples": counts.shortened,
         "dropped_examples": counts.dropped_examples,
         "truncated_documents": counts.truncated,

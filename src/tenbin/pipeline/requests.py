@@ -156,8 +156,13 @@ class RequestQueue:
         """A queue in a database that has its tables."""
         self._database = database
 
-    def put(self, requests: Iterable[Request]) -> None:
-        """Ask these too; what was asked already is not asked again."""
+    def put(self, requests: Iterable[Request]) -> dict[str, int]:
+        """Add requests; one that is there already is not asked again.
+
+        Returns:
+            The number of each by its key.
+        """
+        numbers: dict[str, int] = {}
         for chunk in chunks(requests):
             last = self._database.execute("SELECT max(id) FROM requests").fetchone()[0]
             self._database.executemany(
@@ -168,6 +173,13 @@ class RequestQueue:
             self._database.execute(
                 "INSERT INTO open SELECT id, work FROM requests WHERE id > ?", (last or 0,)
             )
+            keys = [request.key for request in chunk]
+            numbers.update(
+                self._database.execute(
+                    f"SELECT key, id FROM requests WHERE key IN ({marks(keys)})", keys
+                )
+            )
+        return numbers
 
     def __len__(self) -> int:
         """How many there are, open or not."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from typing import Any
 
@@ -20,18 +20,17 @@ from tenbin.journal.store import Journal
 from tenbin.pipeline.ask import ask
 from tenbin.pipeline.capabilities import suited_cells, thinking_notices
 from tenbin.pipeline.cells import CellSetup, choose_cells, pairing_notices, selecting_cells
-from tenbin.pipeline.conclude import (
-    RunResult,
+from tenbin.pipeline.finish import (
+    CompletedRun,
     RunState,
-    conclude,
+    finish,
     prepare_to_save,
     save_part,
-    write_finished,
+    write_completed,
 )
 from tenbin.pipeline.interrupt import rescuing
-from tenbin.pipeline.judge import judge_all
 from tenbin.pipeline.output_folder import check_place, model_name, taken_place
-from tenbin.pipeline.partial_scores import Watch
+from tenbin.pipeline.partial_scores import PartialScores
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import (
     Data,
@@ -44,12 +43,12 @@ from tenbin.pipeline.prepare import (
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.results.folder import RunFolder
 
-__all__ = ["RunResult", "backend_settings", "execute", "execute_cells"]
+__all__ = ["CompletedRun", "backend_settings", "execute", "execute_cells"]
 
 
 def execute(
     config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
-) -> RunResult:
+) -> CompletedRun:
     """Evaluate, from a checked config to written results.
 
     Args:
@@ -75,7 +74,7 @@ def execute_cells(
     write: bool = True,
     folder: RunFolder | None = None,
     **more: Any,
-) -> RunResult:
+) -> CompletedRun:
     """Evaluate given cells of a config.
 
     Args:
@@ -87,22 +86,28 @@ def execute_cells(
         folder: The place of the run, where it is taken already.
         more: As in `RunState`: `also` and `usage_before`.
     """
-    stamp, started = datetime.now(timezone.utc), time.monotonic()
+    more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
     data = load_data(config, setups, listener.transfer)
     for notice in [*pairing_notices(config, setups), *data.notices()]:
         listener.message(notice)
     with ExitStack() as held:
         if write and folder is None:
-            folder = held.enter_context(taken_place(config, stamp, listener))
-        opened = backend
-        if opened is None:
-            opened = open_backend(backend_settings(config, listener.message))
-            held.callback(opened.close)
-        more |= {"stamp": stamp, "started": started}
-        state = _prepare(config, setups, data, opened, listener, folder, **more)
-        with closing(state.answers), rescuing(lambda: save_part(state), prepare_to_save):
-            finished = _carry_out(state, listener)
-        return write_finished(state, finished, listener)
+            folder = held.enter_context(taken_place(config, more["stamp"], listener))
+        if backend is None:
+            backend = open_backend(backend_settings(config, listener.message))
+            held.callback(backend.close)
+        state = _prepare(config, setups, data, backend, listener, folder, **more)
+        judge = state.partial_scores.judge
+        with (
+            closing(state.answers),
+            rescuing(lambda: save_part(state), prepare_to_save),
+            state.partial_scores as observer,
+        ):
+            ask(state.plan.queue, backend, state.answers, listener, observer, state.usage)
+            observer.write("judging")
+            judge.judge_rest(listener.prepare)
+            run = finish(state, judge.judged, notify=listener.message)
+        return write_completed(state, run, listener)
 
 
 def _prepare(
@@ -114,35 +119,24 @@ def _prepare(
     folder: RunFolder | None,
     **more: Any,
 ) -> RunState:
-    """Everything that comes before the first question."""
+    """Fit the cells to the backend, check the folder, and plan all requests."""
     suited, left_out = suited_cells(setups, backend)
     replaces = False
     if folder is not None:
         replaces = check_place(folder, config, suited, data, backend.fingerprint)
-    notices = [*left_out, *_thinking_notices(suited, config, backend)]
+    marks = backend.capabilities.thinking_marks
+    thinking = thinking_notices(config.reasoning, [setup.task for setup in suited], marks)
+    notices = [*left_out, *thinking]
     for notice in notices:
         listener.message(notice)
     plan = _plan(config, suited, data, backend, listener)
     answers = Answers(_journal(config, backend, listener), backend.describe)
-    watch = None
-    if folder is not None:
-        watch = Watch(folder.path, model_name(config), suited, plan, answers)
+    path = folder.path if folder is not None else None
+    partial_scores = PartialScores(path, model_name(config), suited, plan, answers)
     return RunState(
-        config, tuple(suited), tuple(notices), data, plan, answers, backend, folder,
-        replaces, watch, **more,
+        config, tuple(suited), tuple(notices), data, plan, answers, partial_scores, backend,
+        folder, replaces, **more,
     )  # fmt: skip
-
-
-def _carry_out(state: RunState, listener: Listener) -> RunResult:
-    """Ask everything, judge every answer, and score."""
-    watch = state.watch
-    with watch or nullcontext():
-        ask(state.plan.queue, state.backend, state.answers, listener, watch, state.spent)
-        if watch is not None:
-            watch.write("judging")
-        counter = ProgressCounter(listener.prepare, "judging", len(state.plan))
-        judged = judge_all(state.setups, state.plan, state.answers, counter)
-        return conclude(state, judged, tell=listener.message)
 
 
 def backend_settings(
@@ -195,13 +189,6 @@ def _plan(
         prompts = prompts_of(setup, data, settings, backend.capabilities.tokenizer, chat)
         plan.add(setup.cell, counter.through(prompts), setup.scores_unconditionally)
     return plan
-
-
-def _thinking_notices(
-    setups: Sequence[CellSetup], config: RunConfig, backend: Backend
-) -> list[str]:
-    marks = backend.capabilities.thinking_marks
-    return thinking_notices(config.reasoning, [setup.task for setup in setups], marks)
 
 
 def _journal(config: RunConfig, backend: Backend, listener: Listener) -> Journal | None:

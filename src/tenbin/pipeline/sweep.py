@@ -24,7 +24,7 @@ from tenbin.pipeline.cells import ALL, CellSetup, choose_cells, selecting_cells
 from tenbin.pipeline.output_folder import check_place, taken_place
 from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener
-from tenbin.pipeline.run import RunResult, backend_settings, execute, execute_cells
+from tenbin.pipeline.run import CompletedRun, backend_settings, execute, execute_cells
 from tenbin.records import Outcome
 from tenbin.results import schema
 from tenbin.results.samples import Outcomes
@@ -34,10 +34,10 @@ DEFAULT_SELECTION = "train:200"
 
 
 @dataclass(frozen=True, slots=True)
-class SweepResult:
+class CompletedSweep:
     """A sweep that is over: the run that holds every option, and what it says."""
 
-    run: RunResult
+    run: CompletedRun
     report: Mapping[str, Any]
 
 
@@ -47,7 +47,7 @@ def execute_sweep(
     metric: str | None = None,
     backend: Backend | None = None,
     write: bool = True,
-) -> SweepResult:
+) -> CompletedSweep:
     """Run every option of every task in one go, and analyse.
 
     Raises:
@@ -58,7 +58,7 @@ def execute_sweep(
     _check_options(choose_cells(config))
     finished = execute(config, listener, backend, write)
     report = full_report(finished.document, RunOutcomes(finished), metric)
-    return SweepResult(finished, report)
+    return CompletedSweep(finished, report)
 
 
 def full_report(
@@ -92,7 +92,7 @@ def check_auto(
 
 def execute_auto(
     config: RunConfig, listener: Listener, backend: Backend | None = None, write: bool = True
-) -> RunResult:
+) -> CompletedRun:
     """Choose a template for every task on documents held out, then score with it."""
     swept, setups, selecting, data = check_auto(config, listener)
     asked = replace(swept, template=config.template, templates=config.templates)
@@ -131,7 +131,7 @@ def execute_auto(
 class RunOutcomes(Mapping[tuple[str, str], Sequence[Outcome]]):
     """The outcomes of a run by task id and metric, read when they are asked for."""
 
-    def __init__(self, finished: RunResult) -> None:
+    def __init__(self, finished: CompletedRun) -> None:
         """Those of a run that is over."""
         self._judged, self._details = finished.judged, finished.document["details"]
         self._cells = {setup.cell.id: setup.cell for setup in finished.setups}
@@ -162,7 +162,7 @@ def _check_options(setups: list[CellSetup]) -> None:
         )
 
 
-def _choices(tried: RunResult) -> dict[str, Any]:
+def _choices(tried: CompletedRun) -> dict[str, Any]:
     """The template that each task's held-out documents choose, with all their scores."""
     choice: dict[str, Any] = {}
     result = schema.RunResult.model_validate(tried.document)

@@ -1,7 +1,7 @@
-"""The last part of a run: from judged documents to scores, the document that records them, files.
+"""Finish a run: score the judged documents, record them, write the files.
 
-The same for a run that is over and for one that was stopped: what was answered by then is judged,
-scored and written, and marked as partial. Knows no terminal and asks no model.
+A run that is stopped is finished in the same way, with the documents that were answered by then,
+and marked as partial.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import import_module
 from typing import Any
@@ -20,16 +20,16 @@ from tenbin.journal.answers import Answers
 from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.interrupt import finishing, note_saved, seconds_to_save
-from tenbin.pipeline.judge import JudgedDocuments, judge_all
+from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.output_folder import stored_result
-from tenbin.pipeline.partial_scores import Watch
+from tenbin.pipeline.partial_scores import PartialScores
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import Data
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.pipeline.record import part_entries, prospect, record, run_file
 from tenbin.pipeline.score import GroupScore, summarise_cells, summarise_groups
 from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
-from tenbin.records import Cell, Prompt, ScoreRow
+from tenbin.records import Cell, ScoreRow
 from tenbin.records.model_info import engine_notices, engines_of, model_entries
 from tenbin.results.folder import RunFolder, discard_reports, write_run
 from tenbin.results.identity import run_id
@@ -38,8 +38,8 @@ from tenbin.results.rows import sample_row
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult:
-    """A run that is over: its scores, its documents, and the document that records it."""
+class CompletedRun:
+    """A run that is over: its scores, its judged documents, and what result.json says."""
 
     config: RunConfig
     setups: tuple[CellSetup, ...]
@@ -68,115 +68,105 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run under way: what it asks, whom, and where it goes."""
+    """A run under way."""
 
     config: RunConfig
     setups: tuple[CellSetup, ...]
     """The cells as this model can answer them."""
     notices: tuple[str, ...]
-    """What was said before anything was asked."""
+    """Told to the user before anything was asked."""
     data: Data
     plan: Plan
     answers: Answers
     """To be closed."""
+    partial_scores: PartialScores
+    """Judges documents as they are answered."""
     backend: Backend
     folder: RunFolder | None
     replaces: bool = False
     """Whether the folder holds a result of another run, which is to be replaced."""
-    watch: Watch | None = None
     also: Mapping[str, Any] = field(default_factory=dict)
     """Recorded beside the scores."""
-    spent: TokenUsage = field(default_factory=TokenUsage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     usage_before: Mapping[str, Any] | None = None
     """The entry `usage` of what was asked before, on behalf of this run."""
     stamp: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
     started: float = field(default_factory=time.monotonic)
-    """By a clock that nobody sets."""
+    """On the monotonic clock."""
 
 
-def conclude(
+def finish(
     state: RunState,
     judged: JudgedDocuments,
-    part: Plan | None = None,
-    tell: Callable[[str], None] | None = None,
-) -> RunResult:
+    partial: bool = False,
+    notify: Callable[[str], None] = lambda text: None,
+) -> CompletedRun:
     """Score judged documents and record them.
 
     Args:
         state: The run.
-        judged: The documents.
-        part: What they belong to where that is only a part of what the run asks.
-        tell: Told what is worth a line.
+        judged: Its documents.
+        partial: Whether they are only a part of what the run asks.
+        notify: Told what the user should know.
     """
     setups = state.setups
     scores, groups = summarise_cells(setups, judged), summarise_groups(setups, judged)
     description = dict(state.backend.describe())
     engines = engines_of(state.answers.given_by(description))
     notices = engine_notices(engines)
-    if tell is not None:
-        for notice in notices:
-            tell(notice)
-    usage = usage_entry(state.spent, description.get("prices"))
+    for notice in notices:
+        notify(notice)
+    usage = usage_entry(state.usage, description.get("prices"))
     entries = record(
         state.config,
         setups,
         scores,
         groups,
         state.data,
-        part or state.plan,
-        judged.counts_by_cell,
+        judged,
         (*state.notices, *notices),
     )
-    if part is not None:
+    if partial:
         entries = part_entries(entries, {cell.id: len(s) for cell, s in state.plan.spans.items()})
     fingerprint = state.backend.fingerprint
     document = {
         **entries,
         "run_id": run_id(prospect(state.config, setups, state.data, fingerprint)),
-        "partial": part is not None,
+        "partial": partial,
         **model_entries(engines, description),
         "fingerprint": fingerprint,
-        "answers_from_journal": state.spent.from_journal,
+        "answers_from_journal": state.usage.from_journal,
         **({"scale": description["scale"]} if "scale" in description else {}),
         "date": state.stamp.isoformat(timespec="seconds"),
         "usage": usage_of_both(state.usage_before, usage),
         "total_evaluation_time_seconds": round(time.monotonic() - state.started, 3),
         **state.also,
     }
-    return RunResult(state.config, setups, scores, tuple(groups), judged, document, state.folder)
+    return CompletedRun(state.config, setups, scores, tuple(groups), judged, document, state.folder)
 
 
-def write_finished(state: RunState, finished: RunResult, listener: Listener) -> RunResult:
+def write_completed(state: RunState, run: CompletedRun, listener: Listener) -> CompletedRun:
     """Write the folder of a run that is over, where it has one.
 
-    A stop waits for the end of it, as long as its time lasts.
+    A signal waits for the end of it, as long as its time lasts.
     """
     if state.folder is None:
-        return finished
-    if state.watch is not None:
-        state.watch.write("writing")
-    counter = ProgressCounter(listener.prepare, "writing samples", len(finished.judged))
+        return run
+    state.partial_scores.write("writing")
+    counter = ProgressCounter(listener.prepare, "writing samples", len(run.judged))
     with finishing():
-        return _write(state, finished, counter.through(finished.samples()))
+        return _write(state, run, counter.through(run.samples()))
 
 
-def _write(state: RunState, finished: RunResult, rows: Iterable[Mapping[str, Any]]) -> RunResult:
-    folder = finished.folder
+def _write(state: RunState, run: CompletedRun, rows: Iterable[Mapping[str, Any]]) -> CompletedRun:
+    folder = run.folder
     assert folder is not None
     if state.replaces:
         discard_reports(folder)
-    document = write_run(folder, finished.document, rows, run_file(finished.config))
+    document = write_run(folder, run.document, rows, run_file(run.config))
     if not document["partial"]:
         clear_progress(folder.path)
-    return RunResult(
-        finished.config,
-        finished.setups,
-        finished.scores,
-        finished.groups,
-        finished.judged,
-        document,
-        folder,
-    )
+    return replace(run, document=document)
 
 
 def prepare_to_save() -> None:
@@ -194,31 +184,14 @@ def save_part(state: RunState) -> None:
     """
     if state.folder is None:
         return
-    if state.watch is not None:
-        state.watch.write("stopped")
-    plan = _answered(state)
-    if not len(plan) or _documents(stored_result(state.folder), state) >= len(plan):
+    state.partial_scores.write("stopped")
+    # Scoring and writing take about three times as long as this.
+    part = state.partial_scores.judge.answered_part(seconds_to_save() / 4)
+    if not len(part) or _documents(stored_result(state.folder), state) >= len(part):
         return
-    silent = ProgressCounter(lambda what, done, total: None, "", 0)
-    finished = conclude(state, judge_all(state.setups, plan, state.answers, silent), plan)
-    _write(state, finished, finished.samples())
-    note_saved(f"a partial result of {len(plan):,} documents is at {state.folder.result_file}")
-
-
-def _answered(state: RunState) -> Plan:
-    """The documents that have all their answers, as many as there is time to look at."""
-    plan, until = Plan(), time.monotonic() + seconds_to_save() / 2
-
-    def prompts(cell: Cell) -> Iterator[Prompt]:
-        for chunk in state.plan.planned(cell):
-            if time.monotonic() > until:
-                return
-            found = state.answers.find([key for one in chunk for key in one.keys])
-            yield from (one.prompt for one in chunk if all(key in found for key in one.keys))
-
-    for setup in state.setups:
-        plan.add(setup.cell, prompts(setup.cell), setup.scores_unconditionally)
-    return plan
+    run = finish(state, part, partial=True)
+    _write(state, run, run.samples())
+    note_saved(f"a partial result of {len(part):,} documents is at {state.folder.result_file}")
 
 
 def _documents(stored: Mapping[str, Any] | None, state: RunState) -> int:
