@@ -112,17 +112,3 @@ def test_every_kind_of_metric_comes_out_of_the_samples(tmp_path: Path, cache: Pa
         seen |= {details[id][metric]["aggregation"] for id, metric in scores}
         assert any(sample["failure_kind"] for sample in run.samples) or "texts" in str(run.scores)
     assert seen == {metric.aggregation for metric in METRICS.values()}
-
-
-@pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
-def test_the_readme_averages_means_alone(page: str, tmp_path: Path, cache: Path) -> None:
-    run = runs(tmp_path)[0]
-    assert run.path is not None
-    found = answers(page, run.path / "samples.parquet")
-    details = run.document["details"]
-    means = {
-        (row["id"], row["metric"]): row["value"]
-        for row in run.table()
-        if details[row["id"]][row["metric"]]["aggregation"] == "mean"
-    }
-    assert found == {key: pytest.approx(value) for key, value in means.items()} and means
