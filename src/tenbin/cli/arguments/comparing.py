@@ -1,4 +1,4 @@
-"""Commands that compare what stored runs hold: `compare` and `consistency`."""
+"""Commands about stored runs: `compare`, `consistency` and `schema`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ _CONSISTENCY_EXAMPLES = """examples:
       --tasks mlogiqa_mcq
   tenbin consistency result.json --reference ja \\
       --format json -o consistency.json
+"""
+_SCHEMA_EXAMPLES = """examples:
+  tenbin schema
+  tenbin schema samples > samples.schema.json
 """
 
 
@@ -95,3 +99,15 @@ def add_consistency(command: Command) -> None:
     )
     add_format(parser, "json")
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the JSON there")
+
+
+def add_schema(command: Command) -> None:
+    """`tenbin schema [result|samples]`."""
+    parser = command("schema", "print the JSON Schema of stored runs", _SCHEMA_EXAMPLES)
+    parser.add_argument(
+        "file",
+        nargs="?",
+        choices=("result", "samples"),
+        default="result",
+        help="result.json, or a row of samples.parquet (default: result)",
+    )

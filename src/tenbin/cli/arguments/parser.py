@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from tenbin.cli.arguments.command import Help, add_command
-from tenbin.cli.arguments.comparing import add_compare, add_consistency
+from tenbin.cli.arguments.comparing import add_compare, add_consistency, add_schema
 from tenbin.cli.arguments.keeping import add_journal
 from tenbin.cli.arguments.preparing import add_doctor, add_preview, add_tasks, add_validate
 from tenbin.cli.arguments.reporting import add_report, add_serve
@@ -42,6 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_doctor(command)
     add_consistency(command)
     add_journal(command)
+    add_schema(command)
     return parser
 
 
