@@ -1,10 +1,16 @@
-"""Flags and run files → one frozen RunConfig. Unknown keys are refused, values are checked.
+"""Options of a run: declared once in `run_config`, read from flags, run files or Python.
 
-Knows no task, data or model: only what a user may write and what type it has. `settings` is what
-comes out; `building` makes it, by the `kinds` of values and those of `writing`; `files` reads it.
+`options` says what an option is, `values` how values are read, `build` makes a checked RunConfig,
+`files` reads run files, `profiles` holds settings that reproduce published numbers.
 """
 
-from tenbin.config.building import build_config, check_values, version_shorthand
+from tenbin.config.build import (
+    build_config,
+    check_values,
+    complete_config,
+    pair_numbers,
+    version_shorthand,
+)
 from tenbin.config.files import (
     AT_ONCE,
     MODELS,
@@ -13,26 +19,27 @@ from tenbin.config.files import (
     read_models_file,
     read_run_file,
 )
-from tenbin.config.kinds import parse_model_args, split_list
-from tenbin.config.pairing import pair_numbers
-from tenbin.config.settings import AUTO, CROSSFIT, DEFAULT_SEED, SCALE, RunConfig
+from tenbin.config.options import show_in_signature
+from tenbin.config.run_config import AUTO, OPTIONS, RunConfig
+from tenbin.config.values import CROSSFIT, parse_model_args, split_list
 
 __all__ = [
     "AT_ONCE",
     "AUTO",
     "CROSSFIT",
-    "DEFAULT_SEED",
     "MODELS",
-    "SCALE",
+    "OPTIONS",
     "ModelsFile",
     "RunConfig",
     "build_config",
     "check_values",
+    "complete_config",
     "list_models",
     "pair_numbers",
     "parse_model_args",
     "read_models_file",
     "read_run_file",
+    "show_in_signature",
     "split_list",
     "version_shorthand",
 ]

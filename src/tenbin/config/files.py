@@ -1,7 +1,4 @@
-"""Run files: YAML with the keys of a run, or of many models.
-
-Knows files and their shape; what keys mean, `building` knows.
-"""
+"""Run files: YAML whose keys are options of a run, or of a run with many models."""
 
 from __future__ import annotations
 
@@ -10,25 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenbin.config.building import check_values
-from tenbin.config.kinds import positive
+from tenbin.config.build import check_values
+from tenbin.config.run_config import OPTIONS
+from tenbin.config.values import positive
 from tenbin.errors import ConfigError
 from tenbin.sandbox.printable import shown
 
 MODELS, AT_ONCE = "models", "models_at_once"
-"""Keys of a run file that many models have in common."""
-_ONLY_FLAGS = frozenset({"allow_outside_files", "allow-outside-files"})
+"""Keys of a run file besides the options: a list of models, and how many run at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelsFile:
-    """A run with a list of models, in a file or in Python."""
+    """Options and a list of models, from a file or from Python."""
 
     shared: Mapping[str, Any]
-    """Keys for all of them."""
+    """Options for all of them."""
     models: tuple[Mapping[str, Any], ...]
     at_once: int | None
-    """Runs that go on side by side; None: as many as there is room for."""
+    """Models that run at the same time; None: as many as there is room for."""
 
 
 def read_run_file(path: str | Path) -> dict[str, Any]:
@@ -86,9 +83,11 @@ def _read_mapping(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"--config {path}: a run file is a mapping of keys")
     models = loaded.get(MODELS)
     for keys in (loaded, *(models if isinstance(models, list) else ())):
-        if isinstance(keys, dict) and keys.keys() & _ONLY_FLAGS:
-            raise ConfigError(
-                f"--config {path}: allow_outside_files cannot be set in a file",
-                "files may come from others: whom to trust is said with --allow_outside_files",
-            )
+        for name in keys if isinstance(keys, dict) else ():
+            known = OPTIONS.get(str(name).replace("-", "_"))
+            if known is not None and not known.in_files:
+                raise ConfigError(
+                    f"--config {path}: {known.name} cannot be set in a file",
+                    f"files may come from others: give --{known.name} on the command line",
+                )
     return loaded

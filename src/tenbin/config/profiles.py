@@ -1,7 +1,4 @@
-"""Named ways of running that reproduce published numbers.
-
-A profile only holds settings; the stages that act on them do not know its name.
-"""
+"""Profiles: named settings that reproduce published numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from tenbin.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a way of running settles. The defaults are tenbin's own way."""
+    """The settings of a profile. The defaults are tenbin's own."""
 
     name: str = "tenbin"
     pairing: Literal["written", "sorted"] = "written"
@@ -45,7 +42,7 @@ PROFILES = {
 
 
 def find_profile(name: str | None) -> Profile:
-    """The profile of that name; None is tenbin's own way."""
+    """The profile of that name; None: tenbin's own settings."""
     if name is None:
         return PROFILES["tenbin"]
     if name not in PROFILES:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tenbin.config import SCALE, RunConfig
+from tenbin.config import RunConfig
 from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import CellCounts, JudgedDocuments
@@ -72,7 +72,7 @@ def record(
             *window_notices(counts_by_cell),
             *_range_notices(scores),
         ],
-        "config": recorded_config(config),
+        "config": config.recorded(),
         "profile": config.way.name,
         "libraries": library_versions(),
         "git_hash": git_revision(),
@@ -87,7 +87,7 @@ def prospect(
     A fingerprint of None stands for a model that is not known yet.
     """
     document = {
-        "config": recorded_config(config),
+        "config": config.recorded(),
         "profile": config.way.name,
         "fingerprint": fingerprint,
         "configs": {setup.cell.id: _cell_config(setup) for setup in setups},
@@ -115,12 +115,6 @@ def part_entries(entries: Mapping[str, Any], asked: Mapping[str, int]) -> dict[s
         "documents, which are no random choice among them: the same command goes on from here"
     )
     return {**entries, "n-samples": counts, "warnings": [notice, *entries["warnings"]]}
-
-
-def recorded_config(config: RunConfig) -> dict[str, Any]:
-    """The settings that say what a run is; where it was worked out is no part of that."""
-    left_out = (*SCALE, "overwrite", "allow_outside_files")
-    return {name: value for name, value in config.as_dict().items() if name not in left_out}
 
 
 def _cell_entries(

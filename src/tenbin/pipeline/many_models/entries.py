@@ -19,7 +19,6 @@ from tenbin.pipeline.cells import CellSetup, choose_cells, selecting_cells
 from tenbin.pipeline.output_folder import check_place
 from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener
-from tenbin.pipeline.record import recorded_config
 from tenbin.pipeline.run import backend_settings
 from tenbin.pipeline.sweep import check_auto
 from tenbin.results.folder import RunFolder, read_run
@@ -162,7 +161,7 @@ def known_result(entry: Entry) -> Mapping[str, Any] | None:
         document = stored.document
         same = (
             document.get("tenbin_version") == __version__
-            and document.get("config") == recorded_config(entry.config)
+            and document.get("config") == entry.config.recorded()
             and not document.get("failures")
             and not document.get("partial")
         )

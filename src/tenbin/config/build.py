@@ -1,77 +1,16 @@
-"""From keys and values as a user wrote them to a RunConfig.
-
-Knows every key, its kind, and which keys contradict each other.
-"""
+"""From options as a user wrote them to a RunConfig: types, unknown names, contradictions."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenbin.config import kinds, writing
 from tenbin.config.profiles import Profile, find_profile
-from tenbin.config.settings import CROSSFIT, RunConfig
+from tenbin.config.run_config import OPTIONS, RunConfig
+from tenbin.config.values import split_list
 from tenbin.errors import ConfigError
-from tenbin.records import MOST_REPEATS, MOST_SHOTS
 from tenbin.sandbox.printable import shown
-
-
-def _selection(value: Any) -> str:
-    split, colon, count = str(value).rpartition(":")
-    if value == CROSSFIT or (
-        colon and split.strip() and count.isdecimal() and 0 < len(count) < 19 and int(count) > 0
-    ):
-        return str(value)
-    raise ValueError("crossfit, or SPLIT:N such as train:200")
-
-
-_COERCE: dict[str, Callable[[Any], Any]] = {
-    "tasks": kinds.names,
-    "model": kinds.text,
-    "model_args": kinds.parse_model_args,
-    "template": kinds.text,
-    "templates": kinds.names,
-    "num_fewshot_sweep": kinds.shots,
-    "seeds": kinds.positive_to(MOST_SHOTS),
-    "select_on": _selection,
-    "num_fewshot": kinds.shots,
-    "limit": kinds.limits,
-    "seed": kinds.whole,
-    "batch_size": kinds.batch,
-    "dtype": kinds.one_of("auto", "float32", "bfloat16", "float16"),
-    "device": kinds.text,
-    "encoding": kinds.one_of("joint", "separate"),
-    "apply_chat_template": kinds.flag,
-    "system_instruction": kinds.text,
-    "system_prompt": kinds.text,
-    "chat_template_args": writing.template_args,
-    "fewshot_as_multiturn": kinds.flag,
-    "fewshot": kinds.one_of("random", "fixed"),
-    "gen_kwargs": writing.gen_kwargs,
-    "repeats": kinds.positive_to(MOST_REPEATS),
-    "thinking": writing.marks,
-    "thinking_budget": writing.budget,
-    "extra_metrics": kinds.names,
-    "data_dir": kinds.path,
-    "sample_data": kinds.flag,
-    "data_versions": kinds.versions,
-    "split": kinds.text,
-    "offline": kinds.flag,
-    "include_path": kinds.names,
-    "allow_outside_files": kinds.flag,
-    "profile": kinds.text,
-    "output_path": kinds.path,
-    "overwrite": kinds.flag,
-    "cache_dir": kinds.path,
-    "no_cache": kinds.flag,
-    "workers": kinds.positive,
-    "ray_address": kinds.text,
-    "num_gpus": kinds.amount,
-    "num_cpus": kinds.processors,
-    "shard_size": kinds.positive,
-}
 
 
 def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
@@ -84,7 +23,15 @@ def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
     Raises:
         ConfigError: An unknown key, a value of the wrong kind, or settings that contradict.
     """
-    values = check_values(given, where)
+    return complete_config(check_values(given, where))
+
+
+def complete_config(values: dict[str, Any]) -> RunConfig:
+    """Complete values that `check_values` has checked.
+
+    Raises:
+        ConfigError: Settings that contradict each other.
+    """
     if not values.get("tasks"):
         raise ConfigError(
             "no tasks were named", "name some with --tasks; `tenbin tasks` lists what there is"
@@ -102,21 +49,31 @@ def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
 
 
 def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """The given values in their types; what is None is left out."""
+    """The given values in their types, without those that are None.
+
+    Args:
+        given: Option names, with underscores or hyphens, and values as a user wrote them.
+        where: Where they come from, for messages: a file's name, or nothing for flags.
+
+    Raises:
+        ConfigError: An unknown name, or a value of the wrong kind.
+    """
     prefix = f"{where}: " if where else "--"
     values: dict[str, Any] = {}
     for name, value in _without_shorthands(given).items():
         key = str(name).replace("-", "_")
-        if key not in _COERCE:
-            close = get_close_matches(key, _COERCE, n=1)
+        if key not in OPTIONS:
+            from difflib import get_close_matches
+
+            close = get_close_matches(key, OPTIONS, n=1)
             hint = f"did you mean {close[0]}? " if close else ""
             raise ConfigError(
-                f"{prefix}{name}: unknown key", f"{hint}known keys: {', '.join(_COERCE)}"
+                f"{prefix}{name}: unknown key", f"{hint}known keys: {', '.join(OPTIONS)}"
             )
         if value is None:
             continue
         try:
-            values[key] = _COERCE[key](value)
+            values[key] = OPTIONS[key].kind.parse(value)
         except ValueError as error:
             raise ConfigError(f"{prefix}{name} takes {error}, not {shown(value)}") from None
     return values
@@ -134,7 +91,7 @@ def _without_shorthands(given: Mapping[str, Any]) -> Mapping[str, Any]:
         listed = (
             [f"{suite}={version}" for suite, version in versions.items()]
             if isinstance(versions, Mapping)
-            else kinds.split_list(versions)
+            else split_list(versions)
         )
         rest["data_versions"] = [*listed, *named]
     return rest
@@ -153,21 +110,23 @@ def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:
             continue
         if values.get(key, settled) != settled:
             raise ConfigError(
-                f"profile {profile.name} means {key} {settled}, not {values[key]}",
+                f"profile {profile.name} sets {key} to {settled}, not {values[key]}",
                 f"leave --{key} out, or leave the profile out",
             )
         values[key] = settled
     if profile.draw == "running" and values.get("fewshot") == "fixed":
-        raise ConfigError(f"profile {profile.name} draws examples in its own way, not fixed")
+        raise ConfigError(
+            f"profile {profile.name} draws examples in its own way: --fewshot fixed is not possible"
+        )
 
 
 def _check_dependent(values: Mapping[str, Any]) -> None:
     """Refuse what has no effect without another key."""
     if values.get("thinking_budget") is not None and not values.get("thinking"):
-        raise ConfigError("--thinking_budget bounds thoughts", "add --thinking on")
+        raise ConfigError("--thinking_budget limits thinking, which is off", "add --thinking on")
     if values.get("chat_template_args") and not values.get("apply_chat_template"):
         raise ConfigError(
-            "--chat_template_args are variables of the model's chat template",
+            "--chat_template_args has no effect without the model's chat template",
             "add --apply_chat_template",
         )
 
@@ -185,7 +144,7 @@ def _check_sweep(values: Mapping[str, Any]) -> None:
     for name in ("templates", "num_fewshot_sweep"):
         given = values.get(name, ())
         if len(set(given)) < len(given):
-            raise ConfigError(f"--{name} names one of its values twice", "name each once")
+            raise ConfigError(f"--{name} names a value twice", "name each value once")
 
 
 def _check_workers(values: Mapping[str, Any]) -> None:
@@ -195,6 +154,32 @@ def _check_workers(values: Mapping[str, Any]) -> None:
     for name in ("num_gpus", "num_cpus", "shard_size"):
         if values.get(name) is not None:
             raise ConfigError(
-                f"--{name} says what a worker takes, and there are no workers",
+                f"--{name} is a setting of workers, and there are none",
                 "add --workers N, or --ray_address for a cluster",
             )
+
+
+def pair_numbers(name: str, numbers: Sequence[float], entries: Sequence[str]) -> list[float | None]:
+    """One number per entry of `--tasks`, where none, one, or as many as entries are given.
+
+    Raises:
+        ConfigError: Showing the pairing, when the counts differ.
+    """
+    if not numbers:
+        return [None] * len(entries)
+    if len(numbers) == 1:
+        return [numbers[0]] * len(entries)
+    if len(numbers) == len(entries):
+        return list(numbers)
+    width = max(len(entry) for entry in entries)
+    rows = []
+    for position in range(max(len(entries), len(numbers))):
+        entry = entries[position] if position < len(entries) else "(no task)"
+        number = f"{numbers[position]:g}" if position < len(numbers) else "(no number)"
+        rows.append(f"    {entry:<{width}}  {number}")
+    counted = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    raise ConfigError(
+        f"--{name} gives {len(numbers)} numbers for {counted} of --tasks:\n" + "\n".join(rows),
+        "give one number for all, or one per entry in the order written; "
+        "a pattern or a group counts as one entry",
+    )

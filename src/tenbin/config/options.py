@@ -1,0 +1,149 @@
+"""What an option is: everything that flags, run files, Python keywords and docs/options.md need.
+
+`RunConfig` declares each option once, with `option()`; all else is made from those declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, TypeVar
+
+from tenbin.config.values import Kind
+
+F = TypeVar("F", bound=Callable[..., Any])
+_METADATA = "option"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that stand under one heading of a command's help."""
+
+    title: str
+    commands: tuple[str, ...]
+    """Commands that have the group's flags."""
+
+
+_RUN = ("run", "sweep")
+_TOKENIZER = (*_RUN, "doctor")
+_PROMPTS = (*_TOKENIZER, "preview")
+SELECTION = Group("what to evaluate", _PROMPTS)
+MODEL = Group("model", _TOKENIZER)
+WORKERS = Group("workers (needs tenbin[ray]; their number changes no score, docs/scale.md)", _RUN)
+PROMPTS = Group("prompts", _PROMPTS)
+GENERATION = Group(
+    "generation tasks (greedy unless the task or a temperature says otherwise)", _TOKENIZER
+)
+DATA = Group("data", (*_PROMPTS, "validate"))
+OUTPUT = Group("output", _RUN)
+SWEEP = Group("what to sweep over", ("sweep",))
+GROUPS = (SELECTION, MODEL, WORKERS, PROMPTS, GENERATION, DATA, OUTPUT, SWEEP)
+"""In the order of a command's help."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a run: a flag, a key of run files and a keyword in Python."""
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    group: Group
+    metavar: str
+    commands: tuple[str, ...]
+    """Commands that have the flag."""
+    in_files: bool
+    """Whether a run file may set it."""
+    recorded: bool
+    """Whether it is part of what a run is, and so of result.json."""
+    repeatable: bool
+    """Whether the flag may be given several times, each adding to the value."""
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether any command has it as a flag."""
+        return bool(self.commands)
+
+
+def option(
+    kind: Kind,
+    default: Any,
+    group: Group,
+    metavar: str,
+    help: str,
+    *,
+    also: tuple[str, ...] = (),
+    commands: tuple[str, ...] | None = None,
+    in_files: bool = True,
+    recorded: bool = True,
+    repeatable: bool = False,
+) -> Any:
+    """Declare an option as a field of RunConfig.
+
+    Args:
+        kind: How a value is read.
+        default: The value when none is given.
+        group: Its heading in help and documentation.
+        metavar: What stands for the value in help; a switch shows `true|false`.
+        help: What it does, in a sentence fragment; `{default}` is replaced.
+        also: Commands that have the flag besides those of the group.
+        commands: All commands that have it, instead of the group's.
+        in_files: Whether a run file may set it.
+        recorded: Whether it is part of what a run is.
+        repeatable: Whether the flag may be given several times.
+    """
+    chosen = group.commands if commands is None else commands
+    details = {
+        "kind": kind, "help": help.replace("{default}", str(default)), "group": group,
+        "metavar": metavar, "commands": (*chosen, *also), "in_files": in_files,
+        "recorded": recorded, "repeatable": repeatable,
+    }  # fmt: skip
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata={_METADATA: details})
+    return field(default=default, metadata={_METADATA: details})
+
+
+def declared_options(record: type) -> dict[str, Option]:
+    """The options that a record's fields declare, by name, in their order."""
+    return {
+        one.name: Option(one.name, default=_default(one), **one.metadata[_METADATA])
+        for one in fields(record)
+    }
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def show_in_signature(
+    options: Mapping[str, Option], without: Iterable[str] = ()
+) -> Callable[[F], F]:
+    """Make `inspect.signature` and notebooks show the options in place of `**options`.
+
+    Args:
+        options: The options that the function takes.
+        without: Those that are parameters of its own.
+    """
+
+    def decorate(function: F) -> F:
+        # `inspect` is there already: dataclasses import it.
+        import inspect
+
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        left_out = {*without, *(parameter.name for parameter in own)}
+        shown = [
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=one.default,
+                annotation=one.kind.python,
+            )
+            for one in options.values()
+            if one.name not in left_out
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *shown])  # type: ignore[attr-defined]
+        return function
+
+    return decorate

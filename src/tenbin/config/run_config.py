@@ -1,0 +1,276 @@
+"""RunConfig: every option of a run, declared once with its type, default and help.
+
+From these declarations come the command line's flags and their help, the keys of run files and
+their checks, the keywords of `tenbin.evaluate` and docs/options.md. After a change, `make options`
+writes the last two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from tenbin.config import values
+from tenbin.config.options import (
+    DATA,
+    GENERATION,
+    MODEL,
+    OUTPUT,
+    PROMPTS,
+    SELECTION,
+    SWEEP,
+    WORKERS,
+    declared_options,
+    option,
+)
+from tenbin.config.profiles import Profile, find_profile
+from tenbin.config.values import CROSSFIT
+
+if TYPE_CHECKING:
+    from tenbin.records import Thinking
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything a run depends on, checked and in its types."""
+
+    tasks: tuple[str, ...] = option(
+        values.NAMES, (), SELECTION, "NAMES",
+        "comma-separated: ids (jnli-1.3-0.2), patterns (jcommonsenseqa-1.1-*), groups "
+        "(mlogiqa_mcq), bare names (jnli: newest version), task files; see `tenbin tasks`",
+    )  # fmt: skip
+    model: str = option(
+        values.TEXT, "hf", MODEL, "NAME",
+        "backend: hf (default; also hf-causal, hf-auto); vllm; openai and openai-chat, any "
+        "OpenAI-compatible server; scripted, for dry runs (docs/backends.md)",
+    )  # fmt: skip
+    model_args: Mapping[str, Any] = option(
+        values.ARGUMENTS, {}, MODEL, "K=V[,K=V…]",
+        "hf: pretrained (hub id, folder, .gguf file, or smollm2-135m), revision, tokenizer, "
+        "dtype, max_length, trust_remote_code, gguf_file, peft, device_map, load_in_4bit, …; "
+        "openai, openai-chat: base_url, model, tokenizer, concurrency, timeout, retries, "
+        "price_input, price_output, …; the key comes from OPENAI_API_KEY",
+    )  # fmt: skip
+    template: str | None = option(
+        values.TEXT, None, SELECTION, "NAME",
+        "template for bare names and groups (default: the task's); auto: choose the best one on "
+        "documents that are not scored",
+    )  # fmt: skip
+    templates: tuple[str, ...] = option(
+        values.NAMES, (), SWEEP, "NAMES", "names or patterns, or all (the default)",
+        also=("doctor",),
+    )  # fmt: skip
+    num_fewshot_sweep: tuple[int, ...] = option(
+        values.SHOTS, (), SWEEP, "N,N…", "numbers of few-shot examples to try, such as 0,1,3,5"
+    )
+    seeds: int = option(
+        values.count_up_to("MOST_SHOTS"), 1, SWEEP, "N",
+        "repeat everything with N draws of examples, from --seed upwards: shows mean, spread, "
+        "and how much of the variance is due to prompt, examples and items",
+    )  # fmt: skip
+    select_on: str | None = option(
+        values.SELECTION, None, SWEEP, "WHERE",
+        "where the template is chosen: crossfit (default), each tenth of the scored documents "
+        "by what is best on the others; or SPLIT:N, such as train:200, documents that are not "
+        "scored",
+        also=("run",),
+    )  # fmt: skip
+    num_fewshot: tuple[int, ...] = option(
+        values.SHOTS, (), SELECTION, "N[,N…]",
+        "few-shot examples in the prompt: one number, or one per entry of --tasks in the order "
+        "written (default: the task's)",
+    )  # fmt: skip
+    limit: tuple[float, ...] = option(
+        values.LIMITS, (), SELECTION, "N[,N…]",
+        "documents per task: a number, a fraction below 1, or one per entry of --tasks",
+    )  # fmt: skip
+    seed: int = option(
+        values.WHOLE, 1234, PROMPTS, "N",
+        "seed for drawing few-shot examples and for sampled answers (default: {default})",
+    )  # fmt: skip
+    batch_size: int | Literal["auto"] = option(
+        values.BATCH_SIZE, "auto", MODEL, "N", "rows per batch, or auto (default)"
+    )
+    dtype: str | None = option(
+        values.choice("auto", "float32", "bfloat16", "float16"), None, MODEL, "NAME",
+        "float32, bfloat16, float16, auto",
+    )  # fmt: skip
+    device: str | None = option(
+        values.TEXT, None, MODEL, "NAME", "cpu, cuda, cuda:1, mps (default: the best available)"
+    )
+    encoding: Literal["joint", "separate"] = option(
+        values.choice("joint", "separate"), "joint", MODEL, "MODE",
+        "tokenize prompt and answer as one text (joint, default) or each on its own (separate)",
+        also=("preview",),
+    )  # fmt: skip
+    apply_chat_template: bool = option(
+        values.SWITCH, False, PROMPTS, "", "put prompts into the model's chat format"
+    )
+    system_instruction: str | None = option(
+        values.TEXT, None, PROMPTS, "TEXT",
+        "system message; also fills templates that write their own system part, such as 0.6 of "
+        "jnli (for these, the environment variable SYSTEM_PROMPT works too)",
+    )  # fmt: skip
+    system_prompt: str | None = option(
+        values.TEXT, None, PROMPTS, "TEXT",
+        "fills templates that write their own system part; the environment variable "
+        "SYSTEM_PROMPT sets it",
+        commands=(),
+    )  # fmt: skip
+    chat_template_args: Mapping[str, Any] = option(
+        values.VARIABLES, {}, PROMPTS, "K=V[,K=V…]",
+        "variables of the model's chat template, such as enable_thinking=false",
+    )  # fmt: skip
+    fewshot_as_multiturn: bool = option(
+        values.SWITCH, False, PROMPTS, "", "few-shot examples as turns of the conversation"
+    )
+    fewshot: Literal["random", "fixed"] = option(
+        values.choice("random", "fixed"), "random", PROMPTS, "MODE",
+        "random: each document draws its own examples (default); fixed: the same for all",
+    )  # fmt: skip
+    gen_kwargs: Mapping[str, Any] = option(
+        values.GENERATION, {}, GENERATION, "K=V[,K=V…]",
+        "override the task's settings: temperature (above 0 samples, 0 is greedy), top_p, top_k, "
+        "do_sample, max_gen_toks",
+    )  # fmt: skip
+    repeats: int | None = option(
+        values.count_up_to("MOST_REPEATS"), None, GENERATION, "N",
+        "sampled answers per document, whose mean is its score. The same seed gives the same "
+        "answers at any batch size, and a larger N keeps the first ones",
+    )  # fmt: skip
+    thinking: tuple[str, ...] = option(
+        values.MARKS, (), GENERATION, "on|off|MARKS",
+        "separate a model's thinking from its answer: on for <think> and </think>, else "
+        "OPENING,CLOSING; stop strings and limits then apply to answers only (default: off)",
+    )  # fmt: skip
+    thinking_budget: int | None = option(
+        values.zero_or_more("MOST_TOKENS"), None, GENERATION, "N",
+        "tokens of thinking, after which the model is made to answer (default: 2048)",
+    )  # fmt: skip
+    extra_metrics: tuple[str, ...] = option(
+        values.NAMES, (), SELECTION, "NAMES",
+        "further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi; jnli*:acc_pmi for some tasks "
+        "only",
+    )  # fmt: skip
+    data_dir: str | None = option(
+        values.PATH, None, DATA, "DIR",
+        "read data sets from this folder (jglue_v1.1/jnli/validation.jsonl.gz, …)",
+    )  # fmt: skip
+    sample_data: bool = option(
+        values.SWITCH, False, DATA, "",
+        "use the few rows shipped with tenbin: for trying things out, not for scores",
+    )  # fmt: skip
+    data_versions: Mapping[str, str] = option(
+        values.VERSIONS, {}, DATA, "SUITE=V[,…]",
+        "version of a suite of data sets, such as jglue=1.3 (29 JNLI labels differ from 1.1, the "
+        "default); --jglue_version 1.3 is short for it",
+        repeatable=True,
+    )  # fmt: skip
+    split: str | None = option(
+        values.TEXT, None, SELECTION, "NAME", "score this split (default: the task's)"
+    )
+    offline: bool = option(values.SWITCH, False, DATA, "", "never download; use the cache")
+    include_path: tuple[str, ...] = option(
+        values.NAMES, (), SELECTION, "PATHS", "task files of your own, or folders of them",
+        also=("validate", "tasks"),
+    )  # fmt: skip
+    allow_outside_files: bool = option(
+        values.SWITCH, False, DATA, "",
+        "let task files read files outside their folders, --include_path and --data_dir",
+        in_files=False, recorded=False,
+    )  # fmt: skip
+    profile: str | None = option(
+        values.TEXT, None, SELECTION, "NAME",
+        "reproduce published numbers: jp-stable (the usual Japanese leaderboard program)",
+    )  # fmt: skip
+    output_path: str | None = option(
+        values.PATH, None, OUTPUT, "PATH",
+        "result.json (samples go to result.run/ beside it), or a folder for runs (default: runs/)",
+    )  # fmt: skip
+    overwrite: bool = option(
+        values.SWITCH, False, OUTPUT, "",
+        "replace a result of other settings at --output_path (otherwise refused)",
+        recorded=False,
+    )  # fmt: skip
+    cache_dir: str | None = option(
+        values.PATH, None, MODEL, "DIR", "folder for downloads, converted models and journals",
+        also=("preview",),
+    )  # fmt: skip
+    no_cache: bool = option(
+        values.SWITCH, False, OUTPUT, "",
+        "do without the journal of answers that lets a stopped run continue",
+    )  # fmt: skip
+    workers: int | None = option(
+        values.POSITIVE, None, WORKERS, "N",
+        "answer with N processes, each with the model: `--workers 8` on a machine with 8 GPUs is "
+        "one worker per GPU. Default: this process alone; with --ray_address as many as fit",
+        recorded=False,
+    )  # fmt: skip
+    ray_address: str | None = option(
+        values.TEXT, None, WORKERS, "ADDRESS",
+        "use a running Ray cluster: auto (on one of its machines), HOST:PORT or "
+        "ray://HOST:10001. Every machine needs the model's files and this version of tenbin",
+        recorded=False,
+    )  # fmt: skip
+    num_gpus: float | None = option(
+        values.SHARE, None, WORKERS, "F",
+        "GPUs per worker: 0.5 puts two on one GPU. Default: 1 where there are GPUs and the model "
+        "runs here (hf, vllm; all GPUs of a tensor-parallel engine), else 0",
+        recorded=False,
+    )  # fmt: skip
+    num_cpus: float | None = option(
+        values.NUMBER, None, WORKERS, "N",
+        "CPUs and threads per worker (default: 1); the same number gives the same last digits",
+        recorded=False,
+    )  # fmt: skip
+    shard_size: int | None = option(
+        values.POSITIVE, None, WORKERS, "N",
+        "requests handed to a worker at a time, at most (default: 256): fewer spread a small run "
+        "better, more keep a large GPU busier",
+    )  # fmt: skip
+
+    @property
+    def way(self) -> Profile:
+        """The profile's settings."""
+        return find_profile(self.profile)
+
+    @property
+    def reasoning(self) -> Thinking | None:
+        """How generation tasks let the model think; None if they do not."""
+        if not self.thinking:
+            return None
+        from tenbin.records import Thinking
+
+        opening, closing = self.thinking
+        if self.thinking_budget is None:
+            return Thinking(opening, closing)
+        return Thinking(opening, closing, self.thinking_budget)
+
+    @property
+    def held_out(self) -> tuple[str, int] | None:
+        """Split and number of the documents that templates are chosen on; None: the scored ones."""
+        if self.select_on is None or self.select_on == CROSSFIT:
+            return None
+        split, _, count = self.select_on.rpartition(":")
+        return split, int(count)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All options as values that JSON and YAML can hold."""
+        return {name: _plain(getattr(self, name)) for name in OPTIONS}
+
+    def recorded(self) -> dict[str, Any]:
+        """The options that say what a run is, as result.json keeps them."""
+        return {name: value for name, value in self.as_dict().items() if OPTIONS[name].recorded}
+
+
+OPTIONS = declared_options(RunConfig)
+"""Every option by name, in the order of declaration."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
