@@ -11,7 +11,7 @@ import yaml
 
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
-from tenbin.cli.arguments import build_parser
+from tenbin.cli.parser import build_parser
 from tenbin.records import Failure, Generate, Request, Response
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +111,7 @@ def test_the_documented_table_is_the_help_s(capsys: pytest.CaptureFixture[str]) 
     written = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `(\d+)` \|", written, flags=re.MULTILINE))
     with pytest.raises(SystemExit):
-        build_parser().parse_args(["run", "--help"])
+        build_parser("run").parse_args(["run", "--help"])
     shown = capsys.readouterr().out.partition("exit codes:")[2]
     assert documented == set(re.findall(r"\b(\d+)\b", shown))
 

@@ -102,7 +102,7 @@ def test_while_asking(tmp_path: Path, sent: signal.Signals, code: int, word: str
     wait_for(lambda: answered(tmp_path) >= ANSWERED, process)
     took, said = stop(process, sent)
     assert process.returncode == code and took < SECONDS
-    assert f"tenbin: {word}; a partial result of " in said and "goes on from here" in said
+    assert f"tenbin: {word}; a partial result of " in said and "continues from here" in said
     assert "Traceback" not in said
     assert state(tmp_path)["state"] == "stopped" and not partials(tmp_path)
     run = tenbin.load_run(tmp_path / "r.json")

@@ -1,27 +1,23 @@
-"""The command line: run, sweep, compare, consistency, doctor, report, serve, tasks, and more.
-
-Only argparse is imported here; each command imports what it needs when it runs.
-"""
+"""The command line: one module per command, and what they share in `parser` and `flags`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
-from tenbin.cli.arguments import build_parser, explain_unknown, normalise_flags
 from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
+from tenbin.cli.parser import build_parser, command_of, explain_unknown, normalise_flags
 from tenbin.errors import ModelLost, NothingScored, TenbinError
 from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals, what_was_saved
 from tenbin.sandbox.printable import visible
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; `exit_codes` says what it gives back."""
+    """Run a command and return its exit code, as `exit_codes` lists them."""
     arguments = normalise_flags(sys.argv[1:] if argv is None else argv)
-    parser = build_parser()
+    parser = build_parser(command_of(arguments))
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         parser.exit(USAGE, f"tenbin: {visible(explain_unknown(unknown, options.command))}\n")
@@ -56,24 +52,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _print_chain(error: TenbinError) -> None:
-    """Where in its own code a model failed, for those who ask for it.
+    """Print the traceback of a model's failure, if TENBIN_DEBUG is set.
 
-    Of no other error: what a server's client raised may hold a key.
+    For no other error: what a server's client raised may contain a key.
     """
     if isinstance(error, ModelLost) and os.environ.get("TENBIN_DEBUG") not in (None, "", "0"):
+        import traceback
+
         print(visible("".join(traceback.format_exception(error))), file=sys.stderr)
 
 
 def _kept(options: argparse.Namespace) -> str:
-    """What a run leaves behind that is stopped."""
+    """What a stopped run leaves behind, for the message."""
     said = [what_was_saved()] if what_was_saved() else []
     if options.command in {"run", "sweep"} and not options.no_cache:
-        said.append("every answer so far is kept, the same command goes on from here")
+        said.append("every answer so far is kept; the same command continues from here")
     return "; ".join(said)
 
 
 def _explained(error: Exception) -> TenbinError | None:
-    """What no stage has put into words of its own; None: a fault in tenbin itself."""
+    """A storage fault that no stage has explained; None for a fault of tenbin itself."""
     import sqlite3
     from pathlib import Path
 

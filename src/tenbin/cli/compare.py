@@ -3,18 +3,72 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
-from tenbin.config import split_list
 from tenbin.errors import ConfigError
-from tenbin.files.disk_errors import write_output
+
+EXAMPLES = """examples:
+  tenbin compare before.json after.json
+  tenbin compare small.json medium.json large.json --all_pairs --metrics all
+  tenbin compare run.json --cells jnli-1.3-0.2 jnli-1.3-0.3
+  tenbin compare a.json b.json --map jnli-1.3-0.2=jnli-1.3-0.3 \\
+      --format json -o difference.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tenbin compare`."""
+    from tenbin.cli.parser import add_format
+
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders or their result.json, baseline first"
+    )
+    parser.add_argument(
+        "--cells",
+        nargs="+",
+        metavar="ID",
+        help="with one run, compare the first of these with each of the others; with several "
+        "runs, compare only these",
+    )
+    parser.add_argument(
+        "--map",
+        nargs="+",
+        metavar="ID=ID",
+        help="id in the first run = id in the others, where they have different names",
+    )
+    parser.add_argument(
+        "--metrics", metavar="NAMES", help="names or all (default: each task's first metric)"
+    )
+    parser.add_argument(
+        "--allow",
+        metavar="KINDS",
+        help="compare although these differ: data, prompts, shots, seed, decoding, profile, "
+        "partial (a run that was stopped)",
+    )
+    parser.add_argument(
+        "--all_pairs",
+        action="store_true",
+        help="compare every run with every other, not only with the first",
+    )
+    parser.add_argument(
+        "--changes",
+        type=int,
+        default=3,
+        metavar="N",
+        help="documents to list per comparison that got better or worse (default: 3)",
+    )
+    add_format(parser, "json")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON there")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Compare, and print or write what came out."""
+    """Compare, and print or write the result."""
+    import json
+    from pathlib import Path
+
     from tenbin.api import compare
+    from tenbin.config import split_list
+    from tenbin.files.disk_errors import write_output
     from tenbin.report.terminal.comparison import print_comparison
 
     document = compare(
@@ -36,6 +90,8 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _mapping(written: Sequence[str]) -> dict[str, str]:
+    from tenbin.config import split_list
+
     mapping = {}
     for part in (part for one in written for part in split_list(one)):
         here, equals, there = part.partition("=")

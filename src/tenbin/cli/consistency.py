@@ -3,16 +3,57 @@
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 
-from tenbin.config import split_list
-from tenbin.files.disk_errors import write_output
+EXAMPLES = """examples:
+  tenbin consistency result.json
+  tenbin consistency runs/en runs/ko --alignment alignment.json \\
+      --tasks mlogiqa_mcq
+  tenbin consistency result.json --reference ja \\
+      --format json -o consistency.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tenbin consistency`."""
+    from tenbin.cli.parser import add_format
+
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="run folders or their result.json, of one model"
+    )
+    parser.add_argument(
+        "--tasks", metavar="NAMES", help="ids, tasks or groups to examine, with * (default: all)"
+    )
+    parser.add_argument(
+        "--reference",
+        metavar="LANGUAGE",
+        help="the language that gaps are measured from (default: en)",
+    )
+    parser.add_argument(
+        "--alignment",
+        metavar="FILE",
+        help="JSON that gives, for each row of a language's file, the reference's row with the "
+        "same item; needed where rows have no key and gold answers differ row by row",
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="the metric whose answers count (default: a choice task's first; flexible-extract)",
+    )
+    parser.add_argument(
+        "--items", metavar="N", type=int, default=10, help="items to list (default: 10)"
+    )
+    add_format(parser, "json")
+    parser.add_argument("-o", "--output", metavar="FILE", help="also write the JSON there")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what the runs show, or write it as JSON."""
+    """Print the measures of consistency, or write them as JSON."""
+    import json
+    from pathlib import Path
+
     from tenbin.api import consistency
+    from tenbin.config import split_list
+    from tenbin.files.disk_errors import write_output
 
     document = consistency(
         *options.runs,

@@ -4,20 +4,117 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tenbin.errors import ConfigError
-from tenbin.journal.check import Checked, check_journal
-from tenbin.journal.prune import choose_to_prune, read_age, read_size, remove_journal
-from tenbin.journal.repair import find_kept, remove_kept, repair_journal
-from tenbin.journal.show import choose_journal, describe_journal, find_journals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tenbin.journal.check import Checked
+
+EXAMPLES = """Every answer of a model is written to a journal when it arrives, one file per
+model, so that a stopped run continues and a second run asks nothing twice.
+Deleting a journal loses nothing but time (docs/journal.md).
+
+examples:
+  tenbin journal show                     all journals, the latest used first
+  tenbin journal show 3f2a                one, by the first letters of its name
+  tenbin journal check                    read every answer of every journal
+  tenbin journal repair PATH              save the answers that are intact
+  tenbin journal prune --older_than 90d   what would go; --yes removes it
+"""
+_SHOW = """examples:
+  tenbin journal show
+  tenbin journal show --cache_dir /scratch/tenbin
+  tenbin journal show 3f2a
+"""
+_CHECK = """Reads every row: its digest must match, its fields must have their types, and
+SQLite must find the file intact. Changes nothing, and is safe during a run.
+The exit code is 1 if anything is wrong.
+
+examples:
+  tenbin journal check
+  tenbin journal check 3f2a
+"""
+_REPAIR = """Reads the file page by page, takes every answer whose digest matches, and puts
+a new journal with these in its place. The damaged file is kept beside it as
+NAME.sqlite.damaged. The next run asks again for what could not be saved. An
+intact journal is left alone, and one that a run is using is refused.
+
+examples:
+  tenbin journal repair 3f2a
+  tenbin journal repair ~/.cache/tenbin/journal/3f2a….sqlite
+"""
+_PRUNE = """Removes whole journals. Without --yes nothing is removed; what would go is
+listed. If there are several conditions, all must hold. Journals of runs in
+progress are always kept.
+
+examples:
+  tenbin journal prune --older_than 90d
+  tenbin journal prune --model smollm2 --yes
+  tenbin journal prune --max_size 10G --yes    the longest unused go first
+  tenbin journal prune --damaged --yes         copies that repair kept
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions show, check, repair and prune."""
+    from tenbin.cli.parser import add_command
+
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    show = add_command(actions, "show", "list journals, or describe one", _SHOW)
+    _add_place(show, "?")
+    check = add_command(actions, "check", "read every answer and report damage", _CHECK)
+    _add_place(check, "?")
+    repair = add_command(actions, "repair", "save the intact answers of a journal", _REPAIR)
+    _add_place(repair, None)
+    prune = add_command(actions, "prune", "remove journals by age, model or size", _PRUNE)
+    _add_prune(prune)
+
+
+def _add_prune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--older_than", metavar="AGE", help="unused for this long: 12h, 30d, 8w")
+    parser.add_argument(
+        "--model", metavar="NAME", help="part of the model's name, or a pattern with *"
+    )
+    parser.add_argument(
+        "--max_size", metavar="SIZE", help="until all journals together are this small: 500M, 10G"
+    )
+    parser.add_argument(
+        "--damaged", action="store_true", help="only the damaged files that `repair` kept"
+    )
+    sure = parser.add_mutually_exclusive_group()
+    sure.add_argument("--yes", action="store_true", help="remove them")
+    sure.add_argument("--dry_run", action="store_true", help="only list them (the default)")
+    _add_cache(parser)
+
+
+def _add_place(parser: argparse.ArgumentParser, count: str | None) -> None:
+    optional = " (default: all)" if count else ""
+    parser.add_argument(
+        "journal",
+        nargs=count,
+        metavar="JOURNAL",
+        help=f"a file, or the first letters of its name under --cache_dir{optional}",
+    )
+    _add_cache(parser)
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cache_dir",
+        metavar="DIR",
+        help="folder that holds `journal` (default: TENBIN_CACHE, or ~/.cache/tenbin)",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what was asked for; the exit code is 1 where a check has found damage."""
+    """Perform the action; the exit code is 1 if a check has found damage."""
+    from pathlib import Path
+
     from tenbin.data import cache_directory
 
     cache = Path(options.cache_dir) if options.cache_dir else cache_directory()
@@ -32,6 +129,8 @@ def _say(text: str) -> None:
 
 
 def _show(options: argparse.Namespace, folder: Path) -> int:
+    from tenbin.journal.repair import find_kept
+    from tenbin.journal.show import choose_journal, describe_journal, find_journals
     from tenbin.report.terminal.journals import print_journal, print_journals
 
     if options.journal:
@@ -49,6 +148,9 @@ def _show(options: argparse.Namespace, folder: Path) -> int:
 
 
 def _check(options: argparse.Namespace, folder: Path) -> int:
+    from tenbin.journal.check import check_journal
+    from tenbin.journal.show import choose_journal, find_journals
+
     paths = [choose_journal(options.journal, folder)] if options.journal else find_journals(folder)
     if not paths:
         _say(f"no journals in {folder}")
@@ -62,7 +164,7 @@ def _check(options: argparse.Namespace, folder: Path) -> int:
 
 
 def _line(checked: Checked) -> str:
-    parts = [] if checked.fault else [f"{checked.good:,} answers are whole"]
+    parts = [] if checked.fault else [f"{checked.good:,} answers are intact"]
     if checked.bad:
         parts.append(f"{checked.bad:,} are damaged ({'; '.join(checked.reasons)})")
     if checked.lost_sources:
@@ -70,31 +172,42 @@ def _line(checked: Checked) -> str:
     if checked.fault:
         parts.append(checked.fault)
     if not checked.has_digests:
-        parts.append("written before there were digests: only their form could be checked")
+        parts.append("written before there were digests: only the format could be checked")
     mark = "✓" if checked.is_whole else "✗"
     remedy = "" if checked.is_whole else f"\n  → tenbin journal repair {checked.path}"
     return f"{mark} {checked.path.name}: {', '.join(parts)}{remedy}"
 
 
 def _repair(options: argparse.Namespace, folder: Path) -> int:
+    from tenbin.journal.repair import repair_journal
+    from tenbin.journal.show import choose_journal
+
     path = choose_journal(options.journal, folder)
     with _progress(f"reading {path.stem[:8]}") as told:
         repaired = repair_journal(path, told)
     if repaired.kept is None:
-        _say(f"{path} is whole: {repaired.saved:,} answers; nothing was changed")
+        _say(f"{path} is intact: {repaired.saved:,} answers; nothing was changed")
         return 0
-    _say(f"{path}: {repaired.saved:,} answers were saved; the rest is asked again by the next run")
+    _say(f"{path}: {repaired.saved:,} answers were saved; the next run asks for the rest again")
     if not repaired.found.has_digests:
-        _say("it had no digests yet: which of its answers are whole, nobody can tell")
+        _say("it has no digests, so that damaged answers among them cannot be recognised")
     _say(f"the damaged file is kept: {repaired.kept}")
     return 0
 
 
 def _prune(options: argparse.Namespace, folder: Path) -> int:
+    import time
+
+    from tenbin.journal.prune import choose_to_prune, read_age, read_size, remove_journal
+    from tenbin.journal.repair import find_kept, remove_kept
+    from tenbin.journal.show import describe_journal, find_journals
+
     given = [options.older_than, options.model, options.max_size]
     if options.damaged == any(one is not None for one in given):
         raise ConfigError(
-            "--damaged stands alone" if options.damaged else "which journals are to go?",
+            "--damaged cannot be combined with other conditions"
+            if options.damaged
+            else "no condition says which journals to remove",
             "name --older_than, --model or --max_size, or --damaged alone",
         )
     if options.damaged:

@@ -1,28 +1,56 @@
-"""`tenbin preview`: the exact prompts of tasks, without a model."""
+"""`tenbin preview`: show the exact prompts of tasks, without a model."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tenbin.backends.base import BackendSettings, Tokenizer
-from tenbin.cli.run import config_from
-from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
-from tenbin.metrics.perplexity import count_bytes, count_characters, count_words
-from tenbin.pipeline.cells import choose_cells
-from tenbin.pipeline.prepare import data_choice, load_data, prompt_settings, prompts_of
-from tenbin.records import Prompt
-from tenbin.report.terminal.progress import open_progress
+
+if TYPE_CHECKING:
+    from tenbin.backends.base import Tokenizer
+    from tenbin.config import RunConfig
+    from tenbin.records import Prompt
+
+EXAMPLES = """examples:
+  tenbin preview --tasks jcommonsenseqa-1.1-0.3 --num_fewshot 3 --limit 2 \\
+      --sample_data
+  tenbin preview --tasks mlogiqa_gen --template native --limit 1 \\
+      --sample_data --format jsonl
+  tenbin preview --tasks jnli-1.3-0.2 --num_fewshot 3 --sample_data \\
+      --tokenizer smollm2-135m
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `tenbin preview`."""
+    from tenbin.cli.flags import add_options
+    from tenbin.cli.parser import add_format
+    from tenbin.config.options import MODEL
+
+    group = add_options(parser, "preview", titles={MODEL: "preview"})[MODEL]
+    add_format(group, "jsonl")
+    group.add_argument(
+        "--tokenizer",
+        metavar="PATH",
+        help="also show token counts, BOS, merged boundaries and overflow with this tokenizer",
+    )
+    group.add_argument("--max_length", metavar="N", help="context length to check against")
+    group.add_argument("--config", metavar="FILE", help="run file: YAML with these options as keys")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print every prompt asked for."""
-    config = config_from(options, "format", "tokenizer", "max_length")
+    """Print every prompt."""
+    import json
+
+    from tenbin.cli.flags import config_from
+    from tenbin.pipeline.cells import choose_cells
+    from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
+    from tenbin.report.terminal.progress import open_progress
+
+    config = config_from(options)
     setups = choose_cells(config)
     listener = open_progress()
     data = load_data(config, setups, listener.transfer)
@@ -46,7 +74,9 @@ def _open_tokenizer(
         if options.max_length is not None:
             raise ConfigError("--max_length counts tokens", "name a tokenizer with --tokenizer")
         return None
+    from tenbin.backends.base import BackendSettings
     from tenbin.backends.registry import open_tokenizer
+    from tenbin.pipeline.prepare import data_choice
 
     arguments: dict[str, Any] = {"pretrained": options.tokenizer}
     if options.max_length is not None:
@@ -78,6 +108,8 @@ def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
     if prompt.kind == "roll":
         row["lengths"] = _lengths(prompt.text, tokenizer)
     elif tokenizer is not None:
+        from dataclasses import asdict
+
         found = tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         row["tokens"] = {
             **asdict(found),
@@ -91,7 +123,9 @@ def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
 
 
 def _lengths(text: str, tokenizer: Tokenizer | None) -> dict[str, int]:
-    """What a text that is weighed whole is divided by, and how a model would read it."""
+    """The lengths that a perplexity is divided by, and the windows that a model would read."""
+    from tenbin.metrics.perplexity import count_bytes, count_characters, count_words
+
     lengths = {
         "words": count_words(text),
         "bytes": count_bytes(text),
@@ -118,7 +152,7 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     if prompt.kind == "roll":
         lengths = _lengths(prompt.text, tokenizer).items()
         shown = ", ".join(f"{count:,} {name}" for name, count in lengths)
-        console.print(Text(f"weighed whole: {shown}", style="dim"))
+        console.print(Text(f"scored as a whole: {shown}", style="dim"))
     elif prompt.continuations is None:
         thinking = prompt.thinking
         thought = f"thinks up to {thinking.budget:,} tokens, " if thinking else ""

@@ -4,11 +4,48 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = """examples:
+  tenbin report result.json -o report.html
+  tenbin report runs/20260101-120000-mine runs/20260102-120000-other \\
+      --charts figures
+  tenbin report result.json --language ja
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tenbin report`."""
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="run folders or their result.json; the others are compared with the first",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="report.html", help="default: report.html"
+    )
+    parser.add_argument("--charts", metavar="DIR", help="also write every chart as SVG and PNG")
+    add_language(parser)
+
+
+def add_language(parser: argparse.ArgumentParser) -> None:
+    """Add `--language`, which `tenbin serve` has too."""
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        default="en",
+        help="language of the interface: en (default) or ja",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the summary of each run, write the report, and say where everything is."""
+    """Print the scores of each run, write the report, and say where the files are."""
+    from pathlib import Path
+
     from tenbin.report.charts.draw import import_altair
     from tenbin.report.html.messages import messages
     from tenbin.report.terminal.scores import print_results
@@ -25,7 +62,9 @@ def execute(options: argparse.Namespace) -> int:
 def write_report(
     runs: Sequence[str | Path], output: Path, language: str = "en", charts: str | None = None
 ) -> None:
-    """Write the page and the pictures, and say where they are."""
+    """Write the page and the charts, and say where they are."""
+    from pathlib import Path
+
     from tenbin.report.charts.draw import write_charts
     from tenbin.report.html.build import build_page, choose_charts
     from tenbin.report.html.write import write_page

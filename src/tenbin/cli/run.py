@@ -1,57 +1,78 @@
-"""`tenbin run`: evaluate a model and show what came out."""
+"""`tenbin run`: evaluate a model, or all models of a run file, and show the scores."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from tenbin.cli.exit_codes import code_of_run
-from tenbin.config import (
-    AUTO,
-    RunConfig,
-    build_config,
-    check_values,
-    read_models_file,
-    read_run_file,
+from tenbin.cli.exit_codes import ERROR, HELP, SOME_FAILED, code_of_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tenbin.config import ModelsFile
+    from tenbin.pipeline.many_models.run import Ended
+    from tenbin.pipeline.progress import Listener
+
+EXAMPLES = f"""examples:
+  tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli \\
+      --sample_data
+  tenbin run --model hf-causal --model_args pretrained=PATH \\
+    --tasks jsquad-1.1-0.3,jcommonsenseqa-1.1-0.3,jnli-1.1-0.3,marc_ja-1.1-0.3 \\
+    --num_fewshot "2,3,3,3" --device cuda --output_path result.json
+  tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_mcq \\
+      --template native
+  tenbin run --model hf --model_args pretrained=PATH --tasks mlogiqa_gen_ja \\
+      --gen_kwargs temperature=0.8,top_p=0.95 --repeats 4
+  tenbin run --model hf --model_args pretrained=PATH --tasks jnli --workers 8
+  tenbin run --model openai-chat \\
+      --model_args base_url=http://127.0.0.1:8080/v1 \\
+      --tasks mlogiqa_gen_ja --apply_chat_template --thinking on
+  tenbin run --config run.yaml --limit 100
+
+{HELP}"""
+_SELECT_ON = (
+    "with --template auto: SPLIT:N, the documents that the template is chosen on "
+    "(default: train:200); they are not scored"
 )
 
 
-def config_from(options: argparse.Namespace, *not_config: str) -> RunConfig:
-    """A checked config from a run file and the flags over it."""
-    return build_config(given_by(options, *not_config))
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `tenbin run`."""
+    from tenbin.cli.flags import add_options
+    from tenbin.config.options import OUTPUT, SWEEP
+
+    groups = add_options(parser, "run", {"select_on": _SELECT_ON}, {SWEEP: "choosing a template"})
+    add_report_and_config(groups[OUTPUT])
 
 
-def given_by(options: argparse.Namespace, *not_config: str) -> dict[str, Any]:
-    """What a run file says, and the flags over it."""
-    checked = flags_of(options, *not_config)
-    if not getattr(options, "config", None):
-        return checked
-    return {**without_other_data(read_run_file(options.config), checked), **checked}
-
-
-def flags_of(options: argparse.Namespace, *not_config: str) -> dict[str, Any]:
-    """The flags that were given, checked."""
-    left_out = {"command", "config", *not_config}
-    return check_values({k: v for k, v in vars(options).items() if k not in left_out})
-
-
-def without_other_data(given: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """A file's keys; where rows come from is one choice, and a flag for it is over the file's."""
-    other = {"data_dir": "sample_data", "sample_data": "data_dir"}
-    dropped = {other[name] for name in other if flags.get(name)}
-    return {name: value for name, value in given.items() if name not in dropped}
+def add_report_and_config(output: argparse._ArgumentGroup) -> None:
+    """Add `--report` and `--config`, which `tenbin sweep` has too."""
+    output.add_argument(
+        "--report",
+        nargs="?",
+        const=True,
+        metavar="FILE",
+        help="also write an HTML report (default: report.html in the run's folder)",
+    )
+    output.add_argument(
+        "--config",
+        metavar="FILE",
+        help="run file: YAML whose keys are these options; flags override it. For `tenbin run` it "
+        "may hold a list `models:`, each with options of its own, which are all run",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run, print the table, and say where everything is."""
-    if options.config and (models := read_models_file(options.config)) is not None:
-        from tenbin.cli.models import execute_models
+    """Run, print the scores, and say where the results are."""
+    from tenbin.cli.flags import config_from
+    from tenbin.config import AUTO, read_models_file
 
-        return execute_models(options, models)
-    config = config_from(options, "report")
-    prepare_report(options)
+    if options.config and (models := read_models_file(options.config)) is not None:
+        return _run_models(options, models)
+    config = config_from(options)
+    check_report(options)
 
     from tenbin.report.terminal.progress import open_progress
 
@@ -72,22 +93,69 @@ def execute(options: argparse.Namespace) -> int:
         console.print(
             f"samples  {finished.folder.path / 'samples.parquet'}", highlight=False, soft_wrap=True
         )
-        report_on(options, finished.folder.path)
+        write_run_report(options, finished.folder.path)
     return code_of_run(finished.document)
 
 
-def prepare_report(options: argparse.Namespace) -> None:
-    """What `--report` needs must be there before hours of work, not after."""
+def check_report(options: argparse.Namespace) -> None:
+    """Fail before hours of work, not after, where `--report` lacks a library."""
     if options.report:
         from tenbin.report.charts.draw import import_altair
 
         import_altair()
 
 
-def report_on(options: argparse.Namespace, folder: Path) -> None:
-    """Write the report of a run that is over, where `--report` asks for it."""
-    if options.report:
+def write_run_report(options: argparse.Namespace, folder: Path) -> None:
+    """Write the report of a finished run, if `--report` asks for it."""
+    _write_report(options, [folder], folder)
+
+
+def _write_report(options: argparse.Namespace, runs: Sequence[Path], folder: Path) -> None:
+    if options.report and runs:
+        from pathlib import Path
+
         from tenbin.cli.report import write_report
 
-        wanted = folder / "report.html"
-        write_report([folder], wanted if options.report is True else Path(options.report))
+        write_report(
+            runs, folder / "report.html" if options.report is True else Path(options.report)
+        )
+
+
+def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
+    """Run all models of a run file and show their scores in one table."""
+    from tenbin.cli.flags import flags_of, without_other_source
+    from tenbin.pipeline.many_models.entries import check_entries, read_entries
+    from tenbin.pipeline.many_models.run import run_entries
+    from tenbin.report.terminal.many_models import print_models
+    from tenbin.report.terminal.progress import NamedProgress, open_progress
+
+    flags = flags_of(options)
+    shared = without_other_source(file.shared, flags)
+    entries = read_entries(shared, file.models, flags, str(options.config))
+    check_report(options)
+    progress = open_progress()
+    check_entries(entries, progress)
+    ended_so_far = 0
+
+    def told(one: Ended) -> None:
+        nonlocal ended_so_far
+        ended_so_far += 1
+        said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)
+        progress.message(f"{ended_so_far} of {len(entries)} models: {one.name}: {said}")
+
+    def open_listener(name: str) -> Listener:
+        progress.message(f"model {name}")
+        return open_progress()
+
+    ended = run_entries(entries, file.at_once, open_listener, NamedProgress, told)
+    print_models([(one.name, one.scores, one.reason) for one in ended])
+    folders = [
+        entry.result.with_suffix(".run")
+        for entry, one in zip(entries, ended, strict=True)
+        if one.state != "failed"
+    ]
+    _write_report(options, folders, entries[0].result.parent)
+    failed = [one for one in ended if one.state == "failed"]
+    if failed:
+        return ERROR if len(failed) == len(ended) else SOME_FAILED
+    return max(code_of_run(one.scores) for one in ended)

@@ -1,15 +1,37 @@
-"""`tenbin serve`: the runs of a folder in a browser, also while they go on."""
+"""`tenbin serve`: serve all runs of a folder in a browser, including unfinished ones."""
 
 from __future__ import annotations
 
 import argparse
-import secrets
 import sys
-from pathlib import Path
+
+from tenbin.cli.report import add_language
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tenbin serve`."""
+    parser.add_argument(
+        "folder", nargs="?", default="runs", metavar="RUNS_DIR", help="default: runs"
+    )
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="default: 127.0.0.1, this machine only; any other address requires a token",
+    )
+    parser.add_argument("--port", metavar="N", type=int, default=8722, help="default: 8722")
+    parser.add_argument(
+        "--token", metavar="TEXT", help="require this token (default: a random one where needed)"
+    )
+    add_language(parser)
+    parser.add_argument("--verbose", action="store_true", help="log every request")
 
 
 def execute(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
+    import secrets
+    from pathlib import Path
+
     from tenbin.report.charts.draw import import_altair
     from tenbin.report.serve.access import is_loopback
     from tenbin.report.serve.server import Server
@@ -31,7 +53,7 @@ def execute(options: argparse.Namespace) -> int:
     console = make_console()
     console.print(f"serving  {options.folder}", highlight=False, soft_wrap=True)
     console.print(f"open     {server.address}", highlight=False, soft_wrap=True)
-    console.print("Ctrl-C ends it. Nothing can be changed through this address.", highlight=False)
+    console.print("Press Ctrl-C to stop. The pages are read-only.", highlight=False)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

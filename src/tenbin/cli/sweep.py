@@ -3,27 +3,60 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tenbin.cli.exit_codes import code_of_run
-from tenbin.cli.run import config_from, prepare_report, report_on
+from tenbin.cli.exit_codes import HELP, code_of_run
+from tenbin.cli.run import add_report_and_config, check_report, write_run_report
 from tenbin.errors import ConfigError
-from tenbin.files.disk_errors import write_output
 
-_NOT_CONFIG = ("run", "metric", "format", "report_file", "report")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = f"""examples:
+  tenbin sweep --model hf --model_args pretrained=PATH \\
+      --tasks jcommonsenseqa,jnli,marc_ja --num_fewshot 3 --select_on train:200
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli-1.1 \\
+      --templates 0.2,0.3 --num_fewshot_sweep 0,1,3,5
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli \\
+      --num_fewshot 3 --seeds 5
+  tenbin sweep runs/20260101-120000-model --metric balanced_acc  (a stored one)
+
+{HELP}"""
 _Reported: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
 """What a sweep says, and the document of its run."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `tenbin sweep`."""
+    from tenbin.cli.flags import add_options
+    from tenbin.cli.parser import add_format
+    from tenbin.config.options import OUTPUT, SWEEP
+
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="a stored sweep to report on again, without a model"
+    )
+    groups = add_options(parser, "sweep", first=SWEEP)
+    groups[SWEEP].add_argument(
+        "--metric", metavar="NAME", help="choose by this metric (default: each task's first)"
+    )
+    add_report_and_config(groups[OUTPUT])
+    add_format(groups[OUTPUT], "json")
+    groups[OUTPUT].add_argument(
+        "-o", dest="report_file", metavar="FILE", help="also write the report as JSON"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run a sweep or read one back, and print what it says."""
     report, document = _stored(options) if options.run else _fresh(options)
     if options.report_file:
+        from pathlib import Path
+
         _write(Path(options.report_file), report)
     if options.format == "json":
+        import json
+
         print(json.dumps(report, ensure_ascii=False, indent=2))
         return code_of_run(document)
 
@@ -36,10 +69,12 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _stored(options: argparse.Namespace) -> _Reported:
+    from tenbin.config import OPTIONS
+
     given = [
         f"--{name}"
         for name, value in vars(options).items()
-        if value is not None and name not in {"command", *_NOT_CONFIG}
+        if value is not None and (name in OPTIONS or name == "config")
     ]
     if given:
         raise ConfigError(
@@ -57,8 +92,10 @@ def _stored(options: argparse.Namespace) -> _Reported:
 
 
 def _fresh(options: argparse.Namespace) -> _Reported:
-    config = config_from(options, *_NOT_CONFIG)
-    prepare_report(options)
+    from tenbin.cli.flags import config_from
+
+    config = config_from(options)
+    check_report(options)
 
     from tenbin.pipeline.sweep import execute_sweep
     from tenbin.report.terminal.progress import open_progress
@@ -66,10 +103,14 @@ def _fresh(options: argparse.Namespace) -> _Reported:
     finished = execute_sweep(config, open_progress(), options.metric)
     if finished.run.folder is not None:
         _write(finished.run.folder.path / "sweep.json", finished.report)
-        report_on(options, finished.run.folder.path)
+        write_run_report(options, finished.run.folder.path)
     return finished.report, finished.run.document
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:
+    import json
+
+    from tenbin.files.disk_errors import write_output
+
     text = json.dumps(report, ensure_ascii=False, indent=2) + "\n"
     write_output(path, text, "name another place with -o or --output_path")

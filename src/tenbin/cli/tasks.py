@@ -1,14 +1,26 @@
-"""`tenbin tasks`: what there is to evaluate."""
+"""`tenbin tasks`: list tasks, templates, groups and their data."""
 
 from __future__ import annotations
 
 import argparse
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from tenbin.config import split_list
-from tenbin.data.pinned import describe_dataset
-from tenbin.records import Task
-from tenbin.tasks.registry import Registry, load_registry
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tenbin.records import Task
+    from tenbin.tasks.registry import Registry
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tenbin tasks`."""
+    from tenbin.cli.flags import add_options
+
+    parser.add_argument(
+        "pattern", nargs="?", metavar="PATTERN", help="part of a name, or a pattern"
+    )
+    add_options(parser, "tasks")
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -16,9 +28,11 @@ def execute(options: argparse.Namespace) -> int:
     from rich import box
     from rich.table import Table
 
+    from tenbin.cli.flags import flags_of
     from tenbin.report.terminal.console import make_console
+    from tenbin.tasks.registry import load_registry
 
-    registry = load_registry(split_list(options.include_path or ""))
+    registry = load_registry(flags_of(options).get("include_path", ()))
     tasks = [task for task in registry.all() if _matches(task, options.pattern)]
     console = make_console()
     if not tasks:
@@ -69,16 +83,16 @@ def _templates(task: Task) -> str:
 def _data(task: Task) -> tuple[str, str]:
     if not task.dataset.pinned:
         return task.dataset.name, "–"
+    from tenbin.data.pinned import describe_dataset
+
     described = describe_dataset(task.dataset)
     # Newer data versions only add splits; the oldest is what a run reads by default.
     size = next(iter(described.sizes.values())).get(task.split)
     return described.title, f"{size:,}" if size else "–"
 
 
-def _print_groups(registry: Registry, tasks: list[Task], console: object) -> None:
+def _print_groups(registry: Registry, tasks: list[Task], console: Console) -> None:
     names = {task.name for task in tasks}
     for group, members in registry.groups().items():
         if names & set(members):
-            console.print(  # type: ignore[attr-defined]
-                f"group {group}: {len(members)} tasks", highlight=False
-            )
+            console.print(f"group {group}: {len(members)} tasks", highlight=False)

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tenbin.config import RunConfig, build_config
-from tenbin.pipeline.cells import reach_of
-from tenbin.pipeline.prepare import data_choice
-from tenbin.records import Task
-from tenbin.tasks.loader import load_file
-from tenbin.tasks.registry import load_registry
+if TYPE_CHECKING:
+    from tenbin.config import RunConfig
+    from tenbin.records import Task
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `tenbin validate`."""
+    from tenbin.cli.flags import add_options
+
+    parser.add_argument(
+        "names", nargs="+", metavar="TASK_OR_FILE", help="names as in --tasks, or task files"
+    )
+    add_options(parser, "validate")
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print what was checked; the exit code is 1 when there is an error."""
     from rich.text import Text
 
+    from tenbin.cli.flags import flags_of
+    from tenbin.config import build_config
+    from tenbin.pipeline.prepare import data_choice
     from tenbin.pipeline.validate import validate_task
     from tenbin.report.terminal.console import make_console
     from tenbin.sandbox.printable import visible
 
     console = make_console()
-    config = build_config(
-        {
-            "tasks": options.names,
-            "data_dir": options.data_dir,
-            "sample_data": options.sample_data,
-            "data_versions": options.data_versions,
-            "offline": options.offline,
-            "include_path": options.include_path,
-            "allow_outside_files": options.allow_outside_files,
-        }
-    )
+    config = build_config({"tasks": options.names, **flags_of(options)})
     errors = 0
     for task in _tasks(options, config):
         checked = validate_task(task, data_choice(config))
@@ -52,6 +52,12 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _tasks(options: argparse.Namespace, config: RunConfig) -> list[Task]:
+    from pathlib import Path
+
+    from tenbin.pipeline.cells import reach_of
+    from tenbin.tasks.loader import load_file
+    from tenbin.tasks.registry import load_registry
+
     reach = reach_of(config)
     registry = load_registry(config.include_path, reach=reach)
     tasks: dict[tuple[str, str], Task] = {}

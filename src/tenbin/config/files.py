@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tenbin.config.build import check_values
 from tenbin.config.run_config import OPTIONS
 from tenbin.config.values import positive
 from tenbin.errors import ConfigError
 from tenbin.sandbox.printable import shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MODELS, AT_ONCE = "models", "models_at_once"
 """Keys of a run file besides the options: a list of models, and how many run at once."""
@@ -71,6 +73,8 @@ def list_models(given: Mapping[str, Any], where: str) -> ModelsFile:
 
 
 def _read_mapping(path: str | Path) -> dict[str, Any]:
+    from pathlib import Path
+
     from tenbin.files.yaml_text import YamlError, read_yaml
 
     try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 CROSSFIT = "crossfit"
@@ -52,7 +51,7 @@ def _is_writable(value: str) -> bool:
 
 def path(value: Any) -> str:
     """A path, as a string."""
-    return os.fspath(value) if isinstance(value, Path) else text(value)
+    return text(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def flag(value: Any) -> bool:
@@ -315,7 +314,7 @@ def template_args(value: Any) -> dict[str, Any]:
 
 
 TEXT = Kind(text, "str")
-PATH = Kind(path, "str | Path")
+PATH = Kind(path, "str | os.PathLike[str]")
 SWITCH = Kind(flag, "bool", is_switch=True)
 WHOLE = Kind(whole, "int")
 POSITIVE = Kind(positive, "int")

@@ -1,0 +1,141 @@
+"""The parser of the whole command line, and the message about arguments that no command has.
+
+A command is a module of this package with `add_arguments`, `execute` and, for its help, EXAMPLES.
+It is imported when it is used, and imports what it needs when it runs, so that help is instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+
+from tenbin.version import __version__
+
+COMMANDS = {
+    "run": "evaluate a model",
+    "sweep": "run all templates of each task, and choose among them without selection bias",
+    "report": "write stored runs as one HTML file, and their charts as pictures",
+    "serve": "serve all runs of a folder in a browser, including unfinished ones",
+    "tasks": "list tasks, templates, groups and their data",
+    "preview": "show exact prompts, without a model",
+    "validate": "check tasks: schema, fields, labels, leaks, every template",
+    "compare": "compare stored runs document by document",
+    "doctor": "diagnose tasks and templates with a model's tokenizer, before loading the model",
+    "consistency": "compare the answers to parallel items, language by language, from stored runs",
+    "journal": "list, check, repair and prune the journals of answers",
+    "schema": "print the JSON Schema of stored runs",
+}
+"""Every command, a module of this package, and its summary."""
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps examples as written and lines within a terminal."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=80)
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the command line.
+
+    Args:
+        command: The command whose arguments are added; the others have a summary only.
+    """
+    parser = argparse.ArgumentParser(
+        prog="tenbin",
+        description="tenbin (天秤): evaluate language models across templates and languages.",
+        epilog="start with `make demo`, or:\n"
+        "  tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli \\\n"
+        "      --sample_data",
+        formatter_class=Help,
+    )
+    parser.add_argument("--version", action="version", version=f"tenbin {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        if name != command:
+            commands.add_parser(name, help=summary, add_help=False)
+            continue
+        module = import_module(f"tenbin.cli.{name}")
+        examples = getattr(module, "EXAMPLES", "")
+        module.add_arguments(add_command(commands, name, summary, examples))
+    return parser
+
+
+def add_command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    examples: str = "",
+) -> argparse.ArgumentParser:
+    """Add a command, or an action of a command, and return its parser."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=examples,
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+
+
+def add_format(group: argparse.ArgumentParser | argparse._ArgumentGroup, other: str) -> None:
+    """Add `--format`, for people or for programs."""
+    group.add_argument("--format", choices=("text", other), default="text", help="default: text")
+
+
+def command_of(argv: Sequence[str]) -> str | None:
+    """The command that a command line names; None where it names none that exists."""
+    return argv[0] if argv and argv[0] in COMMANDS else None
+
+
+def normalise_flags(argv: Sequence[str]) -> list[str]:
+    """The arguments with flags spelt in one way.
+
+    Hyphens and underscores are both accepted: `--num-fewshot=3` is `--num_fewshot=3`. Where the
+    command reads data, `--jglue_version 1.3` is `--data_versions jglue=1.3`.
+    """
+    normalised = []
+    for argument in argv:
+        if argument.startswith("--") and len(argument) > 2:
+            name, equals, value = argument.partition("=")
+            argument = "--" + name[2:].replace("-", "_") + equals + value
+        normalised.append(argument)
+    if any("_version" in argument for argument in normalised):
+        return _without_shorthands(normalised)
+    return normalised
+
+
+def _without_shorthands(argv: Sequence[str]) -> list[str]:
+    from tenbin.config import OPTIONS, version_shorthand
+
+    if command_of(argv) not in OPTIONS["data_versions"].commands:
+        return list(argv)
+    written: list[str] = []
+    rest = iter(argv)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        suite = version_shorthand(name[2:]) if argument.startswith("--") else None
+        value = value if equals or not suite else next(rest, "")
+        written += ["--data_versions", f"{suite}={value}"] if suite else [argument]
+    return written
+
+
+def explain_unknown(unknown: Sequence[str], command: str | None) -> str:
+    """The message about arguments that the command does not have."""
+    from difflib import get_close_matches
+
+    written = unknown[0].partition("=")[0]
+    close = get_close_matches(written, _flags_of(build_parser(command), command), n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return f"unknown argument {unknown[0]!r}\n  → {guess}`tenbin {command} --help` lists all"
+
+
+def _flags_of(parser: argparse.ArgumentParser, command: str | None) -> list[str]:
+    """All flags of a command, those of its actions included."""
+    flags = [] if command else list(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                flags += _flags_of(below, None) if command in (None, name) else []
+    return flags
