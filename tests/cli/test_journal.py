@@ -47,7 +47,7 @@ def test_show_of_an_empty_cache(cache: Path, capsys: Captured) -> None:
 
 
 def test_check_repair_and_check_again(path: Path, capsys: Captured) -> None:
-    assert run(capsys, "check")[:2] == (0, f"✓ {path.name}: {COUNT} answers are whole\n")
+    assert run(capsys, "check")[:2] == (0, f"✓ {path.name}: {COUNT} answers are intact\n")
     content = bytearray(path.read_bytes())
     content[2 * 4096 : 2 * 4096 + 50] = bytes(50)
     path.write_bytes(content)

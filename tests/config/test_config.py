@@ -80,11 +80,11 @@ def test_run_file_and_unknown_key(tmp_path: Path) -> None:
 def test_profile_settles_and_refuses_contradiction() -> None:
     config = build_config({"tasks": "jnli", "profile": "jp-stable"})
     assert (config.seed, config.encoding, config.way.add_bos) == (42, "separate", False)
-    with pytest.raises(ConfigError, match="profile jp-stable means seed 42, not 7"):
+    with pytest.raises(ConfigError, match="profile jp-stable sets seed to 42, not 7"):
         build_config({"tasks": "jnli", "profile": "jp-stable", "seed": 7})
-    with pytest.raises(ConfigError, match="means encoding separate"):
+    with pytest.raises(ConfigError, match="sets encoding to separate"):
         build_config({"tasks": "jnli", "profile": "jp-stable", "encoding": "joint"})
-    with pytest.raises(ConfigError, match="own way, not fixed"):
+    with pytest.raises(ConfigError, match="--fewshot fixed is not possible"):
         build_config({"tasks": "jnli", "profile": "jp-stable", "fewshot": "fixed"})
 
 
