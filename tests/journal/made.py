@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tenbin.backends.base import Capabilities
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
 from tenbin.pipeline.ask import ask
@@ -23,6 +24,8 @@ COUNT = 40
 
 class Model:
     """Answers by the key alone, in several kinds, some of which fill many pages."""
+
+    capabilities = Capabilities()
 
     def __init__(self) -> None:
         self.asked = 0
