@@ -24,7 +24,7 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm fuzz check golden bench soak docs lock audit sbom clean
+.PHONY: help install demo test test-vllm fuzz check golden bench soak docs options lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
@@ -38,6 +38,7 @@ help:
 	@echo "make sbom    a software bill of materials: dist/sbom.cdx.json"
 	@echo "make soak    kill more than a hundred runs at random moments and start them again; up to SOAK_MINUTES=15"
 	@echo "make docs    build the documentation as a site in site/"
+	@echo "make options write docs/options.md and the keyword types from RunConfig"
 	@echo "make bench   measure against peers (see benchmarks/README.md)"
 
 install: $(STAMP)
@@ -99,6 +100,9 @@ sbom: install $(TOOLS_STAMP)
 	mkdir -p dist
 	$(TOOLS_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(BIN)/python
 	@echo "dist/sbom.cdx.json"
+
+options: install
+	$(BIN)/python docs/_site/write_options.py
 
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

@@ -61,6 +61,11 @@ class Option:
     """Whether the flag may be given several times, each adding to the value."""
 
     @property
+    def python_type(self) -> str:
+        """The type of the keyword in Python; None stands for the default."""
+        return f"{self.kind.python} | None"
+
+    @property
     def is_flag(self) -> bool:
         """Whether any command has it as a flag."""
         return bool(self.commands)
@@ -138,7 +143,7 @@ def show_in_signature(
                 one.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=one.default,
-                annotation=one.kind.python,
+                annotation=one.python_type,
             )
             for one in options.values()
             if one.name not in left_out

@@ -323,7 +323,7 @@ SHARE = Kind(whole_or_fraction, "float")
 NAMES = Kind(names, "str | Sequence[str]")
 SHOTS = Kind(shots, "int | str | Sequence[int]")
 LIMITS = Kind(limits, "float | str | Sequence[float]")
-BATCH_SIZE = Kind(batch_size, "int | Literal['auto']")
+BATCH_SIZE = Kind(batch_size, 'int | Literal["auto"]')
 SELECTION = Kind(selection, "str")
 ARGUMENTS = Kind(parse_model_args, "str | Mapping[str, Any]")
 VERSIONS = Kind(versions, "str | Mapping[str, str]")
@@ -334,7 +334,8 @@ VARIABLES = Kind(template_args, "str | Mapping[str, Any]")
 
 def choice(*allowed: str) -> Kind:
     """One of these words."""
-    return Kind(one_of(*allowed), f"Literal[{', '.join(map(repr, allowed))}]")
+    quoted = ", ".join(f'"{word}"' for word in allowed)
+    return Kind(one_of(*allowed), f"Literal[{quoted}]")
 
 
 def count_up_to(limit: str) -> Kind:

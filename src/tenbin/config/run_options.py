@@ -1,0 +1,115 @@
+"""Keywords of the Python functions that take the options of a run.
+
+Written by `make options` from the declarations in `run_config`: change those instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+
+class RunOptions(TypedDict, total=False):
+    """Options of a run; None stands for the default."""
+
+    model_args: str | Mapping[str, Any] | None
+    """hf: pretrained (hub id, folder, .gguf file, or smollm2-135m), revision, tokenizer, dtype,
+    max_length, trust_remote_code, gguf_file, peft, device_map, load_in_4bit, …; openai,
+    openai-chat: base_url, model, tokenizer, concurrency, timeout, retries, price_input,
+    price_output, …; the key comes from OPENAI_API_KEY"""
+    template: str | None
+    """template for bare names and groups (default: the task's); auto: choose the best one on
+    documents that are not scored"""
+    templates: str | Sequence[str] | None
+    """names or patterns, or all (the default)"""
+    num_fewshot_sweep: int | str | Sequence[int] | None
+    """numbers of few-shot examples to try, such as 0,1,3,5"""
+    seeds: int | None
+    """repeat everything with N draws of examples, from --seed upwards: shows mean, spread, and how
+    much of the variance is due to prompt, examples and items"""
+    select_on: str | None
+    """where the template is chosen: crossfit (default), each tenth of the scored documents by what
+    is best on the others; or SPLIT:N, such as train:200, documents that are not scored"""
+    num_fewshot: int | str | Sequence[int] | None
+    """few-shot examples in the prompt: one number, or one per entry of --tasks in the order written
+    (default: the task's)"""
+    limit: float | str | Sequence[float] | None
+    """documents per task: a number, a fraction below 1, or one per entry of --tasks"""
+    seed: int | None
+    """seed for drawing few-shot examples and for sampled answers (default: 1234)"""
+    batch_size: int | Literal["auto"] | None
+    """rows per batch, or auto (default)"""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] | None
+    """float32, bfloat16, float16, auto"""
+    device: str | None
+    """cpu, cuda, cuda:1, mps (default: the best available)"""
+    encoding: Literal["joint", "separate"] | None
+    """tokenize prompt and answer as one text (joint, default) or each on its own (separate)"""
+    apply_chat_template: bool | None
+    """put prompts into the model's chat format"""
+    system_instruction: str | None
+    """system message; also fills templates that write their own system part, such as 0.6 of jnli
+    (for these, the environment variable SYSTEM_PROMPT works too)"""
+    system_prompt: str | None
+    """fills templates that write their own system part; the environment variable SYSTEM_PROMPT sets
+    it"""
+    chat_template_args: str | Mapping[str, Any] | None
+    """variables of the model's chat template, such as enable_thinking=false"""
+    fewshot_as_multiturn: bool | None
+    """few-shot examples as turns of the conversation"""
+    fewshot: Literal["random", "fixed"] | None
+    """random: each document draws its own examples (default); fixed: the same for all"""
+    gen_kwargs: str | Mapping[str, Any] | None
+    """override the task's settings: temperature (above 0 samples, 0 is greedy), top_p, top_k,
+    do_sample, max_gen_toks"""
+    repeats: int | None
+    """sampled answers per document, whose mean is its score. The same seed gives the same answers
+    at any batch size, and a larger N keeps the first ones"""
+    thinking: bool | str | Sequence[str] | None
+    """separate a model's thinking from its answer: on for <think> and </think>, else
+    OPENING,CLOSING; stop strings and limits then apply to answers only (default: off)"""
+    thinking_budget: int | None
+    """tokens of thinking, after which the model is made to answer (default: 2048)"""
+    extra_metrics: str | Sequence[str] | None
+    """further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi; jnli*:acc_pmi for some tasks
+    only"""
+    data_dir: str | os.PathLike[str] | None
+    """read data sets from this folder (jglue_v1.1/jnli/validation.jsonl.gz, …)"""
+    sample_data: bool | None
+    """use the few rows shipped with tenbin: for trying things out, not for scores"""
+    data_versions: str | Mapping[str, str] | None
+    """version of a suite of data sets, such as jglue=1.3 (29 JNLI labels differ from 1.1, the
+    default); --jglue_version 1.3 is short for it"""
+    split: str | None
+    """score this split (default: the task's)"""
+    offline: bool | None
+    """never download; use the cache"""
+    include_path: str | Sequence[str] | None
+    """task files of your own, or folders of them"""
+    allow_outside_files: bool | None
+    """let task files read files outside their folders, --include_path and --data_dir"""
+    profile: str | None
+    """reproduce published numbers: jp-stable (the usual Japanese leaderboard program)"""
+    output_path: str | os.PathLike[str] | None
+    """result.json (samples go to result.run/ beside it), or a folder for runs (default: runs/)"""
+    overwrite: bool | None
+    """replace a result of other settings at --output_path (otherwise refused)"""
+    cache_dir: str | os.PathLike[str] | None
+    """folder for downloads, converted models and journals"""
+    no_cache: bool | None
+    """do without the journal of answers that lets a stopped run continue"""
+    workers: int | None
+    """answer with N processes, each with the model: `--workers 8` on a machine with 8 GPUs is one
+    worker per GPU. Default: this process alone; with --ray_address as many as fit"""
+    ray_address: str | None
+    """use a running Ray cluster: auto (on one of its machines), HOST:PORT or ray://HOST:10001.
+    Every machine needs the model's files and this version of tenbin"""
+    num_gpus: float | None
+    """GPUs per worker: 0.5 puts two on one GPU. Default: 1 where there are GPUs and the model runs
+    here (hf, vllm; all GPUs of a tensor-parallel engine), else 0"""
+    num_cpus: float | None
+    """CPUs and threads per worker (default: 1); the same number gives the same last digits"""
+    shard_size: int | None
+    """requests handed to a worker at a time, at most (default: 256): fewer spread a small run
+    better, more keep a large GPU busier"""
