@@ -40,7 +40,7 @@ STAGES = {
     "probing": "tenbin.backends.hf.probe_cache:Forward",
     "forward": "tenbin.backends.text.score_collector:ScoreCollector.targets",
     "decoding": "tenbin.backends.hf.generation.decode:DecodeStepper.step",
-    "posting": "tenbin.backends.openai.transport:Transport.post",
+    "posting": "tenbin.backends.openai.client:Client.post",
     "handing out": "tenbin.backends.ray.worker_pool:Crew.give",
 }
 """Functions whose calls are steps, by the name of their stage."""

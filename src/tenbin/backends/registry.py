@@ -68,14 +68,14 @@ _ENTRIES = {
     ),
     "openai": Entry(
         "tenbin.backends.openai.backend:open_completions",
-        check="tenbin.backends.openai.checking:check_completions",
-        reader="tenbin.backends.openai.reader:open_inspector",
+        check="tenbin.backends.openai.backend:check_completions",
+        reader="tenbin.backends.openai.tokenizer:open_inspector",
         extra="hf",
     ),
     "openai-chat": Entry(
         "tenbin.backends.openai.backend:open_chat",
-        check="tenbin.backends.openai.checking:check_chat",
-        reader="tenbin.backends.openai.reader:refuse_chat",
+        check="tenbin.backends.openai.backend:check_chat",
+        reader="tenbin.backends.openai.tokenizer:refuse_chat",
         extra="hf",
     ),
     "vllm": Entry(

@@ -166,5 +166,5 @@ def opened(server: Misbehaving, is_chat: bool = False, **arguments: Any) -> Serv
     """A backend of that server whose waits are short."""
     given = {"base_url": server.base_url, "model": "made-up", **arguments}
     backend = _open(BackendSettings("openai", given), is_chat)
-    backend.waits(0.01)
+    backend.set_first_wait(0.01)
     return backend

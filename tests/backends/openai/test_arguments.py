@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tenbin.backends.openai.arguments import read_arguments
-from tenbin.backends.openai.limit import AdaptiveLimit, Pass
-from tenbin.backends.openai.patience import Patience, retry_after
+from tenbin.backends.openai.concurrency import AdaptiveLimit, Slot
+from tenbin.backends.openai.retry import RetryPolicy, retry_after
 from tenbin.backends.openai.secret import Secret, read_secret
 from tenbin.errors import ConfigError
 
@@ -120,38 +120,38 @@ def test_retry_after(written: str, seconds: float | None) -> None:
 
 
 def test_waits_double_spread_and_never_undercut_the_server() -> None:
-    patience = Patience(9, first=1.0, longest=10.0)
-    waits = [patience.wait_before(attempt, None) for attempt in range(1, 9)]
+    policy = RetryPolicy(9, first=1.0, longest=10.0)
+    waits = [policy.delay_before(attempt, None) for attempt in range(1, 9)]
     for wait, full in zip(waits, (1, 2, 4, 8, 10, 10, 10, 10), strict=True):
         assert full / 2 <= wait <= full
     assert len(set(waits)) == len(waits)
-    again = Patience(9, first=1.0, longest=10.0)
-    assert waits == [again.wait_before(attempt, None) for attempt in range(1, 9)]
-    assert patience.wait_before(1, 7.0) >= 7.0
+    again = RetryPolicy(9, first=1.0, longest=10.0)
+    assert waits == [again.delay_before(attempt, None) for attempt in range(1, 9)]
+    assert policy.delay_before(1, 7.0) >= 7.0
 
 
 def test_the_limit_grows_and_halves_once_for_each_burst() -> None:
     now = [0.0]
     limit = AdaptiveLimit(32, clock=lambda: now[0])
     for _ in range(12):
-        limit.went_well()
+        limit.succeeded()
     assert limit.current == 16
-    calls = [Pass(now[0]) for _ in range(5)]
+    calls = [Slot(now[0]) for _ in range(5)]
     now[0] = 1.0
     for call in calls:
-        limit.overburdened(call)
+        limit.overloaded(call)
     assert (limit.current, limit.cuts) == (8, 1)
     now[0] = 2.0
-    late = Pass(now[0])
+    late = Slot(now[0])
     now[0] = 3.0
-    limit.overburdened(late)
+    limit.overloaded(late)
     assert (limit.current, limit.cuts) == (4, 2)
     for _ in range(4):
-        limit.went_well()
+        limit.succeeded()
     assert 4.8 < limit.current <= 5
     for number in range(9):
         now[0] = 10.0 + number
-        call = Pass(now[0])
+        call = Slot(now[0])
         now[0] += 0.5
-        limit.overburdened(call)
+        limit.overloaded(call)
     assert limit.current == 1

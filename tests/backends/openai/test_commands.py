@@ -28,10 +28,13 @@ def test_a_sweep_says_what_it_took(tmp_path: Path, capsys: pytest.CaptureFixture
         )  # fmt: skip
     shown = capsys.readouterr().out
     assert code == 0
-    assert "usage: 28 tokens read (0 of them cached), 12 written, 4 calls, cost 0.00000004" in shown
-    assert "named by letter" in shown
+    assert (
+        "usage: 28 prompt tokens (0 cached), 12 completion tokens, 4 calls, cost 0.00000004"
+        in shown
+    )
+    assert "letter (read out of generated text)" in shown
     assert main(["sweep", place]) == 0
-    assert "usage: 28 tokens read" in capsys.readouterr().out
+    assert "usage: 28 prompt tokens" in capsys.readouterr().out
     model = tenbin.load_run(place).document["model"]
     # Whether first tokens are shown was asked by one call more.
     assert model["probe_usage"] == {

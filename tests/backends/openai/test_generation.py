@@ -10,7 +10,7 @@ import pytest
 from tenbin.backends.openai.conversation import (
     read_conversation,
     variables_of,
-    with_more,
+    with_text,
     write_conversation,
 )
 from tenbin.errors import ConfigError
@@ -158,7 +158,7 @@ def test_a_plain_prompt_is_one_message() -> None:
 )
 def test_a_document_that_looks_like_a_conversation_stays_a_text(text: str) -> None:
     assert read_conversation(text) == [{"role": "user", "content": text}]
-    assert with_more(text, "!") == text + "!"
+    assert with_text(text, "!") == text + "!"
 
 
 def test_variables_of_the_chat_template_are_part_of_the_prompt_and_of_the_call() -> None:
@@ -169,7 +169,7 @@ def test_variables_of_the_chat_template_are_part_of_the_prompt_and_of_the_call()
     _, sent = one(Generate("k", prompt, (), 9), chat("x"), is_chat=True, models=VLLM)
     assert sent["messages"] == turns
     assert sent["chat_template_kwargs"] == {"enable_thinking": False, "depth": 2}
-    longer = with_more(prompt, " more")
+    longer = with_text(prompt, " more")
     assert read_conversation(longer) == [{"role": "user", "content": "u more"}]
     assert variables_of(longer) == variables_of(prompt)
     _, sent = one(Generate("k", write_conversation(turns), (), 9), chat("x"), is_chat=True)
@@ -179,20 +179,20 @@ def test_variables_of_the_chat_template_are_part_of_the_prompt_and_of_the_call()
 def test_a_server_that_may_not_take_variables_is_not_asked() -> None:
     turns, variables = [{"role": "user", "content": "u"}], {"enable_thinking": False}
     with misbehaving(lambda before, body: Answer(chat("x"))) as server:
-        format = opened(server, is_chat=True).chat_format
+        format = opened(server, is_chat=True).capabilities.chat_format
         assert format is not None
-        with pytest.raises(ConfigError, match="not known to take variables") as raised:
+        with pytest.raises(ConfigError, match="not known to accept variables") as raised:
             format.chat(turns, variables)
     assert "tokenizer=PATH" in raised.value.hint
     with misbehaving(lambda before, body: Answer(chat("x")), VLLM) as server:
-        format = opened(server, is_chat=True).chat_format
+        format = opened(server, is_chat=True).capabilities.chat_format
         assert format is not None
         assert variables_of(format.chat(turns, variables)) == variables
 
 
 def test_a_conversation_goes_on_in_its_last_message() -> None:
     turns = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
-    longer = read_conversation(with_more(write_conversation(turns), " more"))
+    longer = read_conversation(with_text(write_conversation(turns), " more"))
     assert longer == [turns[0], {"role": "user", "content": "u more"}]
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.finite import is_finite
-from tenbin.backends.openai import lookup
+from tenbin.backends.openai import identity
 from tenbin.backends.openai.backend import ServerBackend, _open
-from tenbin.backends.openai.parsing import BadAnswerError
+from tenbin.backends.openai.http import BadAnswerError
 from tenbin.backends.openai.prompt_tokens import read_tokens
 from tenbin.errors import BackendError, ConfigError, TenbinError
 from tenbin.records import Failure, Generate, Picked, Response, Score, Text
@@ -31,7 +31,7 @@ BOMB = gzip.compress(b"[" + b" " * 20_000_000, 9)
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "_WAIT", 0.01)
+    monkeypatch.setattr(identity, "_WAIT", 0.01)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -136,7 +136,7 @@ HTTP: dict[str, tuple[Behaviour, str, str]] = {
     "a huge chunk": (sends(CHUNKED, "\r\n", "f" * 40, "\r\n"), "connection", ""),
     "garbage": (sends(b"\x00\xff\x16\x03\x01" * 50), "connection", ""),
     "another protocol": (sends("SSH-2.0-OpenSSH_9.9\r\n"), "connection", ""),
-    "a newer HTTP": (sends("HTTP/2.0 200 OK\r\n\r\n"), "malformed", "no whole JSON"),
+    "a newer HTTP": (sends("HTTP/2.0 200 OK\r\n\r\n"), "malformed", "not complete JSON"),
     "status 999": (sends("HTTP/1.1 999 \r\nContent-Length: 0\r\n\r\n"), "server", "HTTP 999"),
     "status 101": (sends("HTTP/1.1 101 \r\nUpgrade: x\r\n\r\n"), "connection", "RemoteProtocol"),
     "status 204": (sends("HTTP/1.1 204 \r\n\r\n"), "refused", "HTTP 204"),
@@ -154,12 +154,12 @@ HTTP: dict[str, tuple[Behaviour, str, str]] = {
     "raw deflate bomb": (
         packed("deflate", raw_deflate(b" " * 9_000_000)), "malformed", "longer"
     ),
-    "gzip in gzip": (packed("gzip, gzip", gzip.compress(BOMB)), "malformed", "not asked for"),
-    "brotli": (packed("br", b"\x0b\x02\x80"), "malformed", "not asked for"),
-    "zstd": (packed("zstd", b"\x28\xb5\x2f\xfd"), "malformed", "not asked for"),
-    "half gzip": (packed("gzip", gzip.compress(GOOD)[:-12]), "malformed", "no whole gzip"),
-    "no gzip": (packed("gzip", b"not gzip"), "malformed", "no whole gzip"),
-    "no deflate": (packed("deflate", b"\xff\xff\xff"), "malformed", "no whole deflate"),
+    "gzip in gzip": (packed("gzip, gzip", gzip.compress(BOMB)), "malformed", "not requested"),
+    "brotli": (packed("br", b"\x0b\x02\x80"), "malformed", "not requested"),
+    "zstd": (packed("zstd", b"\x28\xb5\x2f\xfd"), "malformed", "not requested"),
+    "half gzip": (packed("gzip", gzip.compress(GOOD)[:-12]), "malformed", "incomplete gzip"),
+    "no gzip": (packed("gzip", b"not gzip"), "malformed", "incomplete gzip"),
+    "no deflate": (packed("deflate", b"\xff\xff\xff"), "malformed", "incomplete deflate"),
 }  # fmt: skip
 
 
@@ -183,27 +183,27 @@ def changed(**changes: Any) -> bytes:
 JSON: dict[str, tuple[bytes, str]] = {
     "deep": (b"[" * 60_000, "nested too deeply"),
     "deep and closed": (b'{"choices":' + b"[" * 30_000 + b"]" * 30_000 + b"}", "nested too deeply"),
-    "no UTF-8": (GOOD.replace(b"fine", b"\xff\xfe"), "no text in UTF-8"),
-    "UTF-16": (GOOD.decode().encode("utf-16"), "no text in UTF-8"),
+    "no UTF-8": (GOOD.replace(b"fine", b"\xff\xfe"), "not text in UTF-8"),
+    "UTF-16": (GOOD.decode().encode("utf-16"), "not text in UTF-8"),
     "lone surrogate": (GOOD.replace(b"fine", rb"\ud83d"), "half of a character"),
     "lone surrogate, capitals": (GOOD.replace(b"fine", rb"\uDE00 \ud83d"), "half of a character"),
-    "a number of 5,000 digits": (b'{"choices": ' + b"9" * 5000 + b"}", "no whole JSON"),
-    "two documents": (GOOD + GOOD, "no whole JSON"),
-    "nothing": (b"", "no whole JSON"),
+    "a number of 5,000 digits": (b'{"choices": ' + b"9" * 5000 + b"}", "not complete JSON"),
+    "two documents": (GOOD + GOOD, "not complete JSON"),
+    "nothing": (b"", "not complete JSON"),
     "web page": (b"\n <!DOCTYPE html><title>Login</title>", "a web page"),
     "events": (b'data: {"choices": []}\n\ndata: [DONE]\n\n', "a stream of events"),
-    "a list": (b"[]", "no JSON object"),
-    "null": (b"null", "no JSON object"),
-    "NaN": (b"NaN", "no JSON object"),
+    "a list": (b"[]", "not a JSON object"),
+    "null": (b"null", "not a JSON object"),
+    "NaN": (b"NaN", "not a JSON object"),
     "no choices": (b"{}", "holds no choices"),
     "null choices": (b'{"choices": null}', "holds no choices"),
     "empty choices": (b'{"choices": []}', "holds no choices"),
     "a null choice": (b'{"choices": [null]}', "holds no choices"),
     "choices by name": (b'{"choices": {"0": {"text": "x"}}}', "holds no choices"),
-    "three choices": (json_bytes({"choices": [{"text": "x"}] * 3}), "3 choices where one"),
-    "another index": (changed(index=7), "called number 7"),
-    "an index of letters": (changed(index="0"), "called number '0'"),
-    "an index that is true": (changed(index=False), "called number False"),
+    "three choices": (json_bytes({"choices": [{"text": "x"}] * 3}), "3 choices instead of one"),
+    "another index": (changed(index=7), "has index 7"),
+    "an index of letters": (changed(index="0"), "has index '0'"),
+    "an index that is true": (changed(index=False), "has index False"),
     "a huge index": (changed(index=10**4000), "a number of many digits"),
     "text is a number": (changed(text=5), "holds no text"),
     "text is null": (changed(text=None), "holds no text"),
@@ -389,14 +389,14 @@ def test_a_prompt_that_is_no_text_is_its_own_failure() -> None:
 
 DEEP_FACT = b'{"data":[{"id":"m","meta":' + b"[" * 900 + b"]" * 900 + b"}]}"
 LISTS: dict[str, tuple[Behaviour, str | None]] = {
-    "endless": (then_repeats(CHUNKED + "\r\n", chunk(b" " * 90_000)), "no whole answer|longer"),
-    "drip": (then_repeats(OK, b"X: x\r\n", 0.05), "no whole answer within 0.4 s"),
-    "drip in the body": (then_repeats(ENDLESS, b" ", 0.05), "no whole answer within 0.4 s"),
-    "103": (then_repeats("", b"HTTP/1.1 103 Early\r\n\r\n", 0.005), "no whole answer within 0.4 s"),
+    "endless": (then_repeats(CHUNKED + "\r\n", chunk(b" " * 90_000)), "no complete answer|longer"),
+    "drip": (then_repeats(OK, b"X: x\r\n", 0.05), "no complete answer within 0.4 s"),
+    "drip in the body": (then_repeats(ENDLESS, b" ", 0.05), "no complete answer within 0.4 s"),
+    "103": (then_repeats("", b"HTTP/1.1 103 Early\r\n\r\n", 0.005), "no complete answer within 0.4 s"),
     "events": (
         then_repeats(OK + "Content-Type: text/event-stream\r\n\r\n", b":\n", 0.05), "stream of"
     ),
-    "zstd": (packed("zstd", b"x"), "not asked for"),
+    "zstd": (packed("zstd", b"x"), "not requested"),
     "bomb": (packed("gzip", BOMB), "longer than"),
     "reset": (then_resets(), "no server answers"),
     "garbage": (sends(b"\x00\x01\x02" * 99), "no server answers"),
@@ -415,8 +415,8 @@ LISTS: dict[str, tuple[Behaviour, str | None]] = {
 @pytest.mark.parametrize("case", LISTS)
 def test_a_list_of_models_that_is_none(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     behave, words = LISTS[case]
-    if words is not None and "whole" in words:
-        monkeypatch.setattr(lookup, "_SECONDS", 0.4)
+    if words is not None and "complete" in words:
+        monkeypatch.setattr(identity, "_SECONDS", 0.4)
     with hostile(lambda call: None, behave) as server:
         with pytest.raises(TenbinError, match=words or "lists no models") as raised:
             opened(server)
@@ -530,10 +530,10 @@ def first(**more: Any) -> Any:
 
 
 FIRST: dict[str, tuple[Any, str]] = {
-    "a token that is null": ({"content": [{"token": None, "logprob": -1.0}]}, "no text"),
-    "no mapping": (first(top_logprobs=[5]), "no list of tokens"),
-    "no list": (first(top_logprobs={"a": 1}), "a first token is no text"),
-    "a number": (first(top_logprobs=7), "no list of tokens"),
+    "a token that is null": ({"content": [{"token": None, "logprob": -1.0}]}, "not text"),
+    "no mapping": (first(top_logprobs=[5]), "not a list of tokens"),
+    "no list": (first(top_logprobs={"a": 1}), "a first token is not text"),
+    "a number": (first(top_logprobs=7), "not a list of tokens"),
 }
 QUESTION = Score("s", "hostile?\nA. x\nB. y\nAnswer:", ("A", "B"))
 
@@ -553,4 +553,4 @@ def test_a_probe_of_another_shape_leaves_texts_to_be_read() -> None:
         backend = opened(server, choices="letters")
         found = dict(backend.run([QUESTION]))["s"]
         assert isinstance(found, Picked) and found.way == "generated" and found.text == "B"
-        assert "no list of tokens" in backend.describe()["engine"]["scoring"]
+        assert "not a list of tokens" in backend.describe()["engine"]["scoring"]

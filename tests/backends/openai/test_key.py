@@ -14,9 +14,8 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from tenbin.backends.openai import lookup
-from tenbin.backends.openai.scrubbing import Scrubber
-from tenbin.backends.openai.secret import Secret, read_secret
+from tenbin.backends.openai import identity
+from tenbin.backends.openai.secret import Scrubber, Secret, read_secret
 from tenbin.cli import main
 from tenbin.errors import ConfigError, TenbinError
 from tenbin.records import Failure, Generate, Text
@@ -205,7 +204,7 @@ def test_a_server_that_calls_its_model_by_the_key(
 ) -> None:
     key = KEYS["signs"]
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    monkeypatch.setattr(lookup, "_WAIT", 0.0)
+    monkeypatch.setattr(identity, "_WAIT", 0.0)
     said = WAYS[way](key)
     entry = {"id": said, "owned_by": "llamacpp", "root": said, "meta": {said: [said]}}
     properties = {"model_path": f"/x/{said}.gguf", "build_info": said, "model_ftype": said}

@@ -13,7 +13,7 @@ from tenbin.backends.openai.prompt_tokens import NotShownError, PromptToken, sco
 from tenbin.errors import BackendError
 from tenbin.records import Failure, Rolled, Rolling, Score, Scores, Usage
 from tests.backends.openai.misbehaving import Answer, completion, misbehaving, opened
-from tests.backends.openai.weighing import Weigher
+from tests.backends.openai.scoring_server import ScoringServer
 from tests.backends.reference import plain_score
 
 VLLM = {"data": [{"id": "made-up", "owned_by": "vllm"}]}
@@ -45,7 +45,7 @@ def assert_equal(found: Any, wanted: Any) -> None:
 def test_tokens_give_the_numbers_of_the_engine(
     llama: tuple[Any, Any], llama_folder: Path, expected: dict[str, Any], way: str
 ) -> None:
-    weigher = Weigher(*llama, echo=way == "echo")
+    weigher = ScoringServer(*llama, echo=way == "echo")
     with misbehaving(weigher) as server:
         backend = opened(server, tokenizer=str(llama_folder), max_length=64)
         found = dict(backend.run(REQUESTS))
@@ -58,7 +58,7 @@ def test_tokens_give_the_numbers_of_the_engine(
     assert isinstance(found["a"], Scores)
     assert found["a"].usage is not None
     assert found["a"].usage.calls == 3
-    # A way that turns out not to be there is paid for too: the Weigher ignores `echo` then.
+    # A way that turns out not to be there is paid for too: the ScoringServer ignores `echo` then.
     assert backend.describe()["probe_usage"]["calls"] == (3 if way == "echo" else 6)
 
 
@@ -67,7 +67,7 @@ def test_without_a_tokenizer_the_border_is_found_in_the_text(
     llama: tuple[Any, Any], models: Any
 ) -> None:
     model, tokenizer = llama
-    with misbehaving(Weigher(model, tokenizer), models) as server:
+    with misbehaving(ScoringServer(model, tokenizer), models) as server:
         backend = opened(server)
         found = dict(backend.run([*ENGLISH, REQUESTS[1]]))
     for request in ENGLISH[:2]:
@@ -87,7 +87,7 @@ def test_without_a_tokenizer_the_border_is_found_in_the_text(
 def test_whole_texts_in_windows(
     llama: tuple[Any, Any], llama_folder: Path, expected: dict[str, Any]
 ) -> None:
-    with misbehaving(Weigher(*llama)) as server:
+    with misbehaving(ScoringServer(*llama)) as server:
         backend = opened(server, tokenizer=str(llama_folder), max_length=64)
         found = dict(backend.run([Rolling("r", "The quick brown fox " * 24)]))["r"]
         assert len(server.calls) > 4
@@ -102,12 +102,12 @@ def test_whole_texts_in_windows(
 def test_a_server_that_ignores_both_ways_is_refused_before_any_document(
     llama: tuple[Any, Any],
 ) -> None:
-    with misbehaving(Weigher(*llama, echo=False, listed=False)) as server:
+    with misbehaving(ScoringServer(*llama, echo=False, listed=False)) as server:
         with pytest.raises(BackendError, match="shows no log-probabilities of prompts") as raised:
             list(opened(server).run(REQUESTS))
         assert {call["prompt"][:14] for call in server.calls} == {"The capital of"}
-    assert "echo was taken and ignored" in str(raised.value)
-    assert "prompt_logprobs was taken and ignored" in str(raised.value)
+    assert "echo was accepted and ignored" in str(raised.value)
+    assert "prompt_logprobs was accepted and ignored" in str(raised.value)
     for remedy in ("openai-chat", "choices=letters", "generation tasks", "--model hf"):
         assert remedy in raised.value.hint
 
@@ -116,7 +116,7 @@ def test_a_server_that_ignores_both_ways_is_refused_before_any_document(
 def test_fewer_log_probabilities_than_tokens_are_noticed(
     llama: tuple[Any, Any], llama_folder: Path, way: str
 ) -> None:
-    weigher = Weigher(*llama, echo=way == "echo")
+    weigher = ScoringServer(*llama, echo=way == "echo")
     with misbehaving(weigher) as server:
         backend = opened(server, tokenizer=str(llama_folder), max_length=64)
         assert isinstance(dict(backend.run(REQUESTS[:1]))["a"], Scores)
@@ -130,8 +130,8 @@ def test_fewer_log_probabilities_than_tokens_are_noticed(
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([None, 0.0, 0.0, 0.0], "no likelihoods"),
-        ([None, -1.0, 0.5, -1.0], "is no log-probability"),
+        ([None, 0.0, 0.0, 0.0], "not likelihoods"),
+        ([None, -1.0, 0.5, -1.0], "is not a log-probability"),
         ([None, -1.0, None, -1.0], "gives null as a log-probability"),
         ([None, -1.0, math.nan, -1.0], "gives nan as a log-probability"),
         ([None, -1.0, -math.inf, -1.0], "gives -inf as a log-probability"),
@@ -154,7 +154,7 @@ def test_numbers_that_cannot_be_likelihoods_are_refused(values: list[Any], reaso
 
 
 def test_a_document_beyond_the_window_fails_alone(llama: tuple[Any, Any]) -> None:
-    with misbehaving(Weigher(*llama)) as server:
+    with misbehaving(ScoringServer(*llama)) as server:
         found = dict(opened(server).run([ENGLISH[0], REQUESTS[4]]))
     assert isinstance(found["a"], Scores)
     failed = found["e"]
@@ -168,7 +168,7 @@ def test_generation_sends_the_tokens_of_the_engine(
     from tenbin.records import Generate, Text
 
     model, tokenizer = llama
-    with misbehaving(Weigher(model, tokenizer)) as server:
+    with misbehaving(ScoringServer(model, tokenizer)) as server:
         backend = opened(server, tokenizer=str(llama_folder), max_length=64)
         found = dict(backend.run([Generate("g", "The answer", (), 1)]))["g"]
         assert server.calls[0]["prompt"] == tokenizer("The answer")["input_ids"]
@@ -196,7 +196,7 @@ def test_a_log_probability_that_is_not_finite_fails_its_document_alone(
     llama: tuple[Any, Any], llama_folder: Path, expected: dict[str, Any], way: str, value: Any
 ) -> None:
     """The last token but one, which `a` and `b` have in common with no document of the probe."""
-    weigher = Weigher(*llama, echo=way == "echo")
+    weigher = ScoringServer(*llama, echo=way == "echo")
     broken = llama[1]("駅", add_special_tokens=False)["input_ids"][-1]
 
     def script(before: int, body: Any) -> Answer:

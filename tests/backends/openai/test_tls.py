@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.backends.base import BackendSettings
-from tenbin.backends.openai import lookup
+from tenbin.backends.openai import identity
 from tenbin.backends.openai.backend import _open
 from tenbin.errors import BackendError
 from tests.backends.openai.hostile import MODELS, framed, json_bytes
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no open
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "_WAIT", 0.01)
+    monkeypatch.setattr(identity, "_WAIT", 0.01)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What a server may answer: read by the real transport, off a connection that is none."""
+"""What a server may answer: read by the real client, off a connection that is none."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ from unittest.mock import patch
 
 import httpx
 
-from tenbin.backends.openai import lookup
+from tenbin.backends.openai import identity
 from tenbin.backends.openai.arguments import read_arguments
-from tenbin.backends.openai.choosing import Letters, find_letters
-from tenbin.backends.openai.connections import Connections
+from tenbin.backends.openai.choices import LetterChooser, find_chooser
+from tenbin.backends.openai.client import Server, Session, Traffic, open_session
 from tenbin.backends.openai.dialect import Dialect
-from tenbin.backends.openai.generation import write
-from tenbin.backends.openai.identity import Identity, _identify
-from tenbin.backends.openai.lookup import open_lookup
-from tenbin.backends.openai.probe import find_scales
-from tenbin.backends.openai.scoring import Scales
+from tenbin.backends.openai.generation import generate, generate_with_budget
+from tenbin.backends.openai.http import Connections
+from tenbin.backends.openai.identity import Identity, _identify, open_lookup
+from tenbin.backends.openai.scoring import PromptScorer, find_scorer
 from tenbin.backends.openai.secret import Secret
-from tenbin.backends.openai.session import Server, Session, open_session
-from tenbin.backends.openai.thoughts import write_thoughtfully
-from tenbin.backends.openai.transport import Traffic
 from tenbin.errors import BackendError
 from tenbin.journal.payloads import decode, encode
 from tenbin.records import Failure, Generate, Response, Score, Thinking
@@ -134,7 +130,7 @@ def _check(data: bytes, folder: Path) -> None:
     _CANNED[:] = [response.status_code, dict(headers), body]
     with (
         patch.object(Connections, "_opened", lambda self: _client()),
-        patch.object(lookup, "_WAIT", 0.0),
+        patch.object(identity, "_WAIT", 0.0),
     ):
         found = _loop().run_until_complete(ask())
     if isinstance(found, Identity):
@@ -142,7 +138,7 @@ def _check(data: bytes, folder: Path) -> None:
     elif isinstance(found, Failure):
         _settled(f"{found.kind} {found.message}")
         raise BackendError(f"{found.kind}: {found.message}")
-    elif not isinstance(found, Letters | Scales):
+    elif not isinstance(found, LetterChooser | PromptScorer):
         _settled(repr(found))
         if decode(*encode(found)) != found:
             raise PropertyError("the journal gives back another answer")
@@ -198,22 +194,22 @@ _THINKING = Thinking("<think>", "</think>", 4)
 _CHOICE = Score("k", "Q A", (" x",))
 _QUESTION = Score("k", "Q", (" one", " two"))
 _SCENARIOS: Mapping[str, Callable[[], Awaitable[Any]]] = {
-    "completion": lambda: _in_session(False, lambda s: write(s, _TEXT)),
-    "chat": lambda: _in_session(True, lambda s: write(s, _TEXT)),
+    "completion": lambda: _in_session(False, lambda s: generate(s, _TEXT)),
+    "chat": lambda: _in_session(True, lambda s: generate(s, _TEXT)),
     "thought": lambda: _in_session(
         False,
-        lambda s: write_thoughtfully(
+        lambda s: generate_with_budget(
             s, Generate("k", "Q", ("\n\n",), 5, thinking=_THINKING), _THINKING
         ),
     ),
-    "echo": lambda: _in_session(False, lambda s: Scales("echo", None).score(s, _CHOICE)),
+    "echo": lambda: _in_session(False, lambda s: PromptScorer("echo", None).score(s, _CHOICE)),
     "listed": lambda: _in_session(
-        False, lambda s: Scales("prompt_logprobs", None).score(s, _CHOICE), "vllm"
+        False, lambda s: PromptScorer("prompt_logprobs", None).score(s, _CHOICE), "vllm"
     ),
-    "letters": lambda: _in_session(True, lambda s: Letters(5).pick(s, _QUESTION)),
-    "letters_plain": lambda: _in_session(False, lambda s: Letters(5).pick(s, _QUESTION)),
-    "probe": lambda: _in_session(False, lambda s: find_scales(s, None, "joint")),
-    "probe_letters": lambda: _in_session(True, find_letters),
+    "letters": lambda: _in_session(True, lambda s: LetterChooser(5).pick(s, _QUESTION)),
+    "letters_plain": lambda: _in_session(False, lambda s: LetterChooser(5).pick(s, _QUESTION)),
+    "probe": lambda: _in_session(False, lambda s: find_scorer(s, None, "joint")),
+    "probe_letters": lambda: _in_session(True, find_chooser),
     "models": _models,
 }
 

@@ -1,7 +1,6 @@
-"""What `--model_args` may say to the server backends, checked before anything is asked.
+"""The model arguments of the server backends, checked before the server is contacted.
 
-Knows names, types and contradictions; knows no server. The key is never among them: it comes from
-the environment.
+The key is never among them: it comes from the environment.
 """
 
 from __future__ import annotations
@@ -22,40 +21,40 @@ class ServerArguments:
     """The model arguments of one run, coerced to their types."""
 
     base_url: str
-    """Where the protocol begins: `http://127.0.0.1:8000/v1`."""
+    """The server's address: `http://127.0.0.1:8000/v1`."""
     model: str | None = None
-    """The model's name at the server; None where the server has one only."""
+    """The model's name at the server; may be left out if the server has only one."""
     tokenizer: str | None = None
-    """Folder or hub id of the model's tokenizer: prompts then travel as tokens."""
+    """Folder or hub id of the model's tokenizer: prompts are then sent as tokens."""
     max_length: int | None = None
-    """Tokens that the model takes; None: what the server or the tokenizer says."""
+    """The context window in tokens; None: as the server or the tokenizer says."""
     concurrency: int = 32
-    """The most calls at a time; how many there are follows what the server bears."""
+    """Most calls at a time; the actual number adapts to the server."""
     timeout: float = 300.0
-    """Seconds a call may take as a whole."""
+    """Seconds that a whole call may take."""
     retries: int = 5
-    """Further tries of a call that failed for a passing reason."""
+    """Further attempts after a transient failure."""
     give_up: int = 20
-    """Documents that may fail one after the other before the run is stopped."""
+    """Consecutive failed requests after which the run is stopped."""
     api_key_env: str | None = None
-    """The environment's name for the key; None: OPENAI_API_KEY, where it is set."""
+    """Environment variable of the key; None: OPENAI_API_KEY, if it is set."""
     logprobs: When = "auto"
-    """Whether log-probabilities are asked for where the server offers them."""
+    """Whether log-probabilities are requested."""
     choices: Literal["likelihoods", "letters"] = "likelihoods"
-    """How `openai` answers choice tasks; a chat always names letters."""
+    """How `openai` answers choice tasks; `openai-chat` always uses letters."""
     choice_tokens: int = 16
-    """Tokens for naming a choice; a model that thinks first needs more."""
+    """Token limit for naming a choice; a thinking model needs more."""
     instruction: str | None = None
-    """What asks for a letter, instead of our own words."""
+    """The instruction that asks for a letter, instead of the built-in one."""
     stops: int = 4
-    """Stop strings that the server takes; further ones are cut here."""
+    """Number of stop strings that the server accepts; the others are applied here."""
     limit_field: str = "max_tokens"
-    """What the server calls the limit: `max_tokens` or `max_completion_tokens`."""
+    """The server's name of the token limit: `max_tokens` or `max_completion_tokens`."""
     price_input: float | None = None
-    """Price of a million tokens of prompt."""
+    """Price of a million prompt tokens."""
     price_output: float | None = None
     price_cached: float | None = None
-    """The same for those that the server had in its cache."""
+    """Price of a million prompt tokens that were in the server's cache."""
     prices: str | None = None
     """A YAML file: model → input, output, cached."""
     currency: str | None = None
@@ -153,7 +152,7 @@ def read_arguments(given: Mapping[str, Any], is_chat: bool) -> ServerArguments:
     """
     for name in given:
         if str(name).lower() in _SECRETS:
-            # Without the value: it would stand in a terminal's history of errors.
+            # The value is not shown: it would stay in logs.
             raise ConfigError(
                 f"model argument {name}: keys are never written on the command line",
                 "put it into OPENAI_API_KEY, or name another variable with api_key_env=NAME",
@@ -171,7 +170,7 @@ def read_arguments(given: Mapping[str, Any], is_chat: bool) -> ServerArguments:
         return arguments
     if "choices" in values:
         raise ConfigError(
-            "model argument choices says nothing to openai-chat, which always names letters",
+            "model argument choices has no effect on openai-chat, which always names letters",
             "leave it out",
         )
     return replace(arguments, choices="letters")
@@ -223,6 +222,6 @@ def _refuse_contradictions(arguments: ServerArguments) -> None:
 
 
 def written_arguments(arguments: ServerArguments) -> dict[str, Any]:
-    """What of the arguments an answer depends on, apart from address and model."""
+    """The arguments that answers depend on, apart from address and model."""
     names = ("logprobs", "choices", "choice_tokens", "instruction", "stops", "limit_field")
     return {name: cast(Any, getattr(arguments, name)) for name in names}

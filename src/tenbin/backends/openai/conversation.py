@@ -1,8 +1,8 @@
 """Conversations as prompts: messages written as one line of JSON, and read again.
 
-A server puts messages into the model's own chat format by itself, so a prompt has to arrive there
-as messages, while every stage before knows prompts as texts. Variables of the chat template are
-written beside the messages: what a model reads depends on them. Knows no server.
+A server applies the model's chat template itself, so a prompt has to arrive there as messages,
+while every stage before treats prompts as texts. Variables of the chat template are written beside
+the messages, because the model's input depends on them.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import Any
 from tenbin.errors import ConfigError
 
 _MESSAGES, _VARIABLES = "messages", "chat_template_kwargs"
-_BEGINS = ('[{"role":', f'{{"{_MESSAGES}":[{{"role":')
+_PREFIXES = ('[{"role":', f'{{"{_MESSAGES}":[{{"role":')
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationFormat:
-    """The chat format of a server: messages stay messages."""
+    """The chat format of a server: messages are kept as messages."""
 
     takes_variables: bool = False
-    """Whether the server is known to hand variables to the model's chat template."""
+    """Whether the server is known to pass variables to the model's chat template."""
     template: str | None = None
     """The source of that template, where the server shows it."""
 
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
-        """A conversation as text, always written alike.
+        """A conversation as text, always in the same form.
 
         Raises:
-            ConfigError: Variables are given that the server may not take, or its template not know.
+            ConfigError: Variables are given that the server or its template does not accept.
         """
         if variables and not self.takes_variables:
             raise ConfigError(
-                "--chat_template_args: this server is not known to take variables of a chat"
+                "--chat_template_args: this server is not known to accept variables of a chat"
                 " template (vLLM, SGLang and llama.cpp are)",
                 "leave it out, or ask a completions server with --model openai and tokenizer=PATH",
             )
@@ -51,7 +51,7 @@ class ConversationFormat:
 def write_conversation(
     messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
 ) -> str:
-    """Messages as one line of JSON, with the template's variables where there are any."""
+    """Messages as one line of JSON, with the template's variables if there are any."""
     turns = [{"role": turn["role"], "content": turn["content"]} for turn in messages]
     if not variables:
         return _written(turns)
@@ -59,19 +59,19 @@ def write_conversation(
 
 
 def read_conversation(prompt: str) -> list[dict[str, str]]:
-    """The messages of a prompt; a prompt that is no conversation is one message of the user."""
+    """The messages of a prompt; any other prompt becomes one user message."""
     found = _read(prompt)
     return found[0] if found is not None else [{"role": "user", "content": prompt}]
 
 
 def variables_of(prompt: str) -> dict[str, Any]:
-    """The variables of the chat template that a prompt goes with."""
+    """The chat template variables of a prompt."""
     found = _read(prompt)
     return found[1] if found is not None else {}
 
 
-def with_more(prompt: str, more: str) -> str:
-    """A prompt whose last message goes on; a plain prompt stays a plain one."""
+def with_text(prompt: str, more: str) -> str:
+    """A prompt with text appended to its last message, or to itself if it is plain text."""
     found = _read(prompt)
     if found is None:
         return prompt + more
@@ -81,7 +81,7 @@ def with_more(prompt: str, more: str) -> str:
 
 
 def with_answer(prompt: str, begun: str) -> str:
-    """A conversation whose answer has begun, for servers that go on from there."""
+    """A conversation that ends in an unfinished answer, for servers that continue it."""
     messages = [*read_conversation(prompt), {"role": "assistant", "content": begun}]
     return write_conversation(messages, variables_of(prompt))
 
@@ -91,11 +91,11 @@ def _written(value: Any) -> str:
 
 
 def _read(prompt: str) -> tuple[list[dict[str, str]], dict[str, Any]] | None:
-    """Messages and variables; None for what this module did not write.
+    """Messages and variables; None for a text that this module did not write.
 
-    To the byte: a document may hold JSON of its own.
+    It must match to the byte: a document may contain JSON of its own.
     """
-    if not prompt.startswith(_BEGINS):
+    if not prompt.startswith(_PREFIXES):
         return None
     try:
         found = json.loads(prompt)

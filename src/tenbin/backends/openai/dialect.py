@@ -1,8 +1,8 @@
-"""Servers that say the same thing in different words: what each needs to be told.
+"""Differences between servers: which fields each one needs and accepts.
 
-A server fills in what a call leaves out from settings of its own (llama.cpp draws from the 40
-likeliest tokens, vLLM takes a model's own penalties), so what must not be there is said, where a
-server is known to understand it. Knows no address.
+A server fills in fields that a call leaves out from its own defaults (llama.cpp samples from the 40
+likeliest tokens, vLLM applies a model's own penalties), so these are switched off explicitly where
+a server is known to accept the field.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from tenbin.records import Generate
 Dialect = Literal["vllm", "sglang", "llama.cpp", "plain"]
 
 _SEED_BITS = 0x7FFFFFFF
-"""llama.cpp takes 32 bits, and the highest number of all for `no seed`."""
+"""llama.cpp accepts 32 bits, of which the highest number means `no seed`."""
 
 
 def dialect_of(server: str, owner: str) -> Dialect:
-    """Which server this is, by its header and by who owns its models."""
+    """Which server this is, by its `Server` header and the owner of its models."""
     if "llama.cpp" in server.lower() or owner == "llamacpp":
         return "llama.cpp"
     if owner == "vllm":
@@ -27,26 +27,26 @@ def dialect_of(server: str, owner: str) -> Dialect:
 
 
 def takes_variables(dialect: Dialect) -> bool:
-    """Whether a call for a chat may carry variables of the chat template."""
+    """Whether a chat call may carry variables of the chat template."""
     return dialect != "plain"
 
 
-def cannot_draw(dialect: Dialect, request: Generate) -> str | None:
-    """Why a request cannot be drawn as it asks, or None."""
+def cannot_sample(dialect: Dialect, request: Generate) -> str | None:
+    """Why a request cannot be sampled as it asks, or None."""
     if request.sampling is not None and request.sampling.top_k and dialect == "plain":
         return (
-            f"top_k {request.sampling.top_k} is no part of the protocol, and this server is not"
-            " known to take it; leave top_k out"
+            f"top_k {request.sampling.top_k} is not part of the protocol, and this server is not"
+            " known to accept it; leave top_k out"
         )
     return None
 
 
 def decoding_fields(dialect: Dialect, request: Generate | None) -> dict[str, Any]:
-    """How the next token is chosen: greedily, or drawn as the request says."""
+    """Fields for decoding: greedy, or sampled as the request says."""
     sampling = request.sampling if request is not None else None
     fields: dict[str, Any] = {"temperature": sampling.temperature if sampling else 0}
     if dialect in ("vllm", "sglang"):
-        # A model's own settings may hold penalties, which greedy decoding would follow too.
+        # A model's own settings may hold penalties, which would apply to greedy decoding too.
         fields["repetition_penalty"] = 1.0
     if dialect == "llama.cpp":
         fields["repeat_penalty"] = 1.0
@@ -57,7 +57,7 @@ def decoding_fields(dialect: Dialect, request: Generate | None) -> dict[str, Any
         return {**fields, **({"top_p": sampling.top_p} if sampling.top_p < 1 else {})}
     fields |= {"top_p": sampling.top_p, "min_p": 0.0}
     if dialect == "llama.cpp":
-        # Its own order puts the temperature last.
+        # Its default order applies the temperature last.
         steps = ["temperature", "top_k", "top_p"]
         return {**fields, "top_k": sampling.top_k, "samplers": steps}
     return {**fields, "top_k": sampling.top_k or -1}

@@ -1,7 +1,4 @@
-"""What tokens cost, as the user says: by arguments, or in a file of many models.
-
-Knows no tokens and adds nothing up.
-"""
+"""Prices of tokens as the user gives them: by arguments, or in a file for many models."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ def _read_file(path: str, model: str) -> dict[str, Any]:
         raise ConfigError(f"prices={path}: {error}") from error
     if not isinstance(table, Mapping):
         raise ConfigError(f"prices={path}: a price table maps models to input, output and cached")
-    # A model that is called by the path of its file stands there under the file's name too.
+    # A model that is named by a path may be listed under its file name.
     model = next((name for name in (model, short_name(model)) if name in table), short_name(model))
     if model not in table:
         guess = guess_at(model, [str(name) for name in table])

@@ -1,8 +1,7 @@
-"""A prompt's tokens with their log-probabilities, as servers show them in two ways.
+"""The tokens of a prompt with their log-probabilities, which servers show in one of two shapes.
 
-`echo` repeats the prompt in front of what is written, with log-probabilities of both; vLLM's
-`prompt_logprobs` lists them apart. Knows these shapes; knows no request. What does not add up is
-said, never patched.
+`echo` repeats the prompt before the generated text, with log-probabilities of both; vLLM's
+`prompt_logprobs` lists them separately. What does not add up is an error, never patched.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tenbin.backends.openai.parsing import BadAnswerError, number_of, only_choice, read_count
+from tenbin.backends.openai.http import BadAnswerError, number_of, only_choice, read_count
 
-Way = Literal["echo", "prompt_logprobs"]
+Method = Literal["echo", "prompt_logprobs"]
 
 _ABOVE_ZERO = 1e-3
-"""Rounding noise of a log-probability of nearly 0."""
+"""Rounding error that is allowed for a log-probability near 0."""
 _STANDS_FOR_INFINITY = -9999.0
-"""What vLLM writes for minus infinity, which JSON has no number for."""
+"""What vLLM writes for minus infinity, which JSON cannot express."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,47 +27,49 @@ class PromptToken:
 
     text: str
     logprob: float | None
-    """None for the first one, which follows nothing, and where the server says null: so servers
-    write what is not finite, which JSON has no word for."""
+    """None for the first token, which follows nothing, and where the server says null, which stands
+    for a number that is not finite."""
     is_top: bool
-    """Whether no token was likelier here."""
+    """Whether no other token was likelier at this position."""
 
 
 class NotShownError(BadAnswerError):
-    """The answer does not hold what was asked for; the message says what is missing."""
+    """The answer does not hold what was requested; the message says what is missing."""
 
     kind = "not_shown"
 
 
-def asking_fields(way: Way) -> dict[str, Any]:
-    """What is asked for besides the prompt."""
-    # One token is written too: some servers take no smaller limit.
-    if way == "echo":
+def logprob_fields(method: Method) -> dict[str, Any]:
+    """Fields of a call that request the prompt's log-probabilities."""
+    # One token is generated too: some servers accept no smaller limit.
+    if method == "echo":
         return {"echo": True, "logprobs": 1}
     return {"prompt_logprobs": 1}
 
 
-def read_tokens(way: Way, body: Mapping[str, Any], ids: Sequence[int] | None) -> list[PromptToken]:
-    """The prompt's tokens out of an answer.
+def read_tokens(
+    method: Method, body: Mapping[str, Any], ids: Sequence[int] | None
+) -> list[PromptToken]:
+    """Read the prompt's tokens from an answer.
 
     Args:
-        way: How they were asked for.
+        method: How they were requested.
         body: The answer.
-        ids: The tokens that were sent, where it was not a text.
+        ids: The tokens that were sent; None if a text was.
 
     Raises:
-        NotShownError: They are not there, not all of them, or no log-probabilities. Whether they
-            are finite is for the caller to see, who knows which of them count.
-        BadAnswerError: What is there are no tokens.
+        NotShownError: They are missing, incomplete, or not log-probabilities. The caller checks
+            whether those that count are finite.
+        BadAnswerError: They do not have the shape of tokens.
     """
     choice = only_choice(body)
-    if way == "prompt_logprobs":
+    if method == "prompt_logprobs":
         tokens = _listed(choice, ids)
     else:
         tokens = _echoed(choice, _counted(body) if ids is None else len(ids), ids is not None)
     for token in tokens[1:]:
         if token.logprob is not None and token.logprob > _ABOVE_ZERO and token.logprob != math.inf:
-            raise NotShownError(f"{token.logprob!r} is no log-probability")
+            raise NotShownError(f"{token.logprob!r} is not a log-probability")
     return tokens
 
 
@@ -85,12 +86,12 @@ def _echoed(choice: Mapping[str, Any], count: int, is_exact: bool) -> list[Promp
     if not isinstance(texts, list) or not isinstance(values, list) or len(texts) != len(values):
         raise NotShownError("the prompt was not echoed with log-probabilities")
     if len(values) < 2 or values[0] is not None:
-        # What is written has a log-probability from its first token on; a prompt has not.
-        raise NotShownError("echo was taken and ignored: only what was written came back")
+        # Generated text has a log-probability from its first token on; a prompt has not.
+        raise NotShownError("echo was accepted and ignored: only the generated text came back")
     if not isinstance(tops, list) or len(tops) != len(texts):
         raise NotShownError("the likeliest tokens were not shown")
-    # One token was to be written behind the prompt: with more of them, and no text to go by, the
-    # prompt's own could not be told from them.
+    # One token was to be generated after the prompt: with more, and no text to compare with, they
+    # could not be told from the prompt's own.
     _check_count(len(values), count, count + 1 if is_exact else len(values))
     tokens = [PromptToken(_text(texts[0]), None, False)]
     for text, value, top in zip(texts[1:count], values[1:count], tops[1:count], strict=True):
@@ -109,7 +110,7 @@ def _is_top(value: float | None, others: Iterable[Any]) -> bool:
 def _listed(choice: Mapping[str, Any], ids: Sequence[int] | None) -> list[PromptToken]:
     shown = choice.get("prompt_logprobs")
     if not isinstance(shown, list) or len(shown) < 2 or shown[0] is not None:
-        raise NotShownError("prompt_logprobs was taken and ignored")
+        raise NotShownError("prompt_logprobs was accepted and ignored")
     if ids is not None:
         _check_count(len(shown), len(ids), len(ids))
     tokens = [PromptToken("", None, False)]
@@ -130,7 +131,7 @@ def _listed(choice: Mapping[str, Any], ids: Sequence[int] | None) -> list[Prompt
 
 
 def _counted(body: Mapping[str, Any]) -> int:
-    """How many tokens the prompt has, as the server counted them."""
+    """Number of tokens of the prompt, as counted by the server."""
     usage = body.get("usage")
     counted = read_count(usage.get("prompt_tokens")) if isinstance(usage, Mapping) else None
     if counted is None:
@@ -139,30 +140,30 @@ def _counted(body: Mapping[str, Any]) -> int:
 
 
 def _logprob(value: Any) -> float | None:
-    """The log-probability of one of the prompt's own tokens; None: it is no number."""
+    """The log-probability of one of the prompt's tokens; None if it is not a number."""
     found = number_of(value)
     return -math.inf if found is not None and found <= _STANDS_FOR_INFINITY else found
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise BadAnswerError("a token of the prompt is no text")
+        raise BadAnswerError("a token of the prompt is not text")
     return value
 
 
 def scored_tokens(tokens: Sequence[PromptToken], text: str, border: int) -> list[PromptToken]:
-    """The tokens that stand behind a border in a text.
+    """The tokens after a border in a text.
 
     Args:
-        tokens: Those of the whole text, perhaps with a token of the server's own in front.
+        tokens: Those of the whole text, possibly with a token of the server's own in front.
         text: The text.
-        border: Characters in front of what is scored. A token across it is scored.
+        border: Number of characters before the scored part. A token across the border is scored.
 
     Raises:
         NotShownError: The tokens do not add up to the text.
     """
     texts = [token.text for token in tokens]
-    # The first one: a beginning that the server adds, or one that is not listed with its text.
+    # The first one may be a BOS that the server adds, or be listed without its text.
     if "".join(texts) == text:
         at, first = 0, 0
     elif text.endswith(rest := "".join(texts[1:])):
@@ -174,11 +175,11 @@ def scored_tokens(tokens: Sequence[PromptToken], text: str, border: int) -> list
     found = []
     for token in tokens[first:]:
         start, at = at, at + len(token.text)
-        # A token that begins a character and does not end it has no text of its own.
+        # A token that begins a character and does not complete it has no text of its own.
         if start >= border or at > border:
             found.append(token)
     if tokens[0].logprob is None and any(token is tokens[0] for token in found):
-        raise NotShownError("the first token of all has no log-probability")
+        raise NotShownError("the first token has no log-probability")
     return found
 
 

@@ -100,7 +100,7 @@ def test_no_try_left_is_a_failure_that_may_be_tried_again_later() -> None:
         retries=2,
     )
     failed = found.pop("k3")
-    assert failed == Failure("server", "HTTP 500: broken (3 tries)", retryable=True)
+    assert failed == Failure("server", "HTTP 500: broken (3 attempts)", retryable=True)
     assert_all_right(found, calls=1)
     assert len(server.calls) == 11 + 3
 
@@ -329,11 +329,11 @@ def test_a_key_that_is_not_taken_is_named_by_its_variable(monkeypatch: pytest.Mo
     with misbehaving(lambda before, body: refused) as server:
         with pytest.raises(BackendError) as raised:
             list(opened(server, api_key_env="MY_KEY").run([Generate("k", "p", (), 9)]))
-        assert "the key in MY_KEY is not taken" in raised.value.hint
+        assert "the key in MY_KEY is not accepted" in raised.value.hint
         server.models = refused
         with pytest.raises(BackendError) as raised:
             opened(server, api_key_env="MY_KEY")
-        assert "the key in MY_KEY is not taken" in raised.value.hint
+        assert "the key in MY_KEY is not accepted" in raised.value.hint
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         with pytest.raises(BackendError) as raised:
             opened(server)

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 
 from tenbin.backends.finite import NotFiniteError
-from tenbin.backends.openai.choosing import first_tokens, label_logprobs
+from tenbin.backends.openai.choices import (
+    first_tokens,
+    label_logprobs,
+    letter_question,
+    own_labels,
+    wording_for,
+)
 from tenbin.backends.openai.conversation import read_conversation, write_conversation
-from tenbin.backends.openai.instruction import wording_for
-from tenbin.backends.openai.question import own_labels, question_of
 from tenbin.records import Failure, Picked, Response, Rolling, Score
 from tests.backends.openai.misbehaving import Answer, chat, completion, misbehaving, opened
 
@@ -70,7 +74,9 @@ def test_choices_without_labels_get_letters_and_an_instruction() -> None:
 
 def test_a_conversation_goes_on_in_its_last_message() -> None:
     turns = [{"role": "system", "content": "s"}, {"role": "user", "content": TEXTS.prompt}]
-    question = question_of(Score("k", write_conversation(turns), TEXTS.continuations), None, True)
+    question = letter_question(
+        Score("k", write_conversation(turns), TEXTS.continuations), None, True
+    )
     assert not isinstance(question, Failure)
     messages = read_conversation(question.prompt)
     assert messages[0] == turns[0]

@@ -1,4 +1,4 @@
-"""A server that weighs prompts with a real tiny model, one plain forward pass a call.
+"""A server that scores prompts with a real tiny model, one plain forward pass per call.
 
 It speaks `echo` as OpenAI's completions do and `prompt_logprobs` as vLLM does; what it shows is
 worked out here by other means than tenbin's engine.
@@ -15,7 +15,7 @@ import torch
 from tests.backends.openai.misbehaving import Answer
 
 
-class Weigher:
+class ScoringServer:
     """Answers completions of one model; switches turn parts of the protocol off."""
 
     def __init__(self, model: Any, tokenizer: Any, echo: bool = True, listed: bool = True) -> None:
