@@ -392,7 +392,7 @@ LISTS: dict[str, tuple[Behaviour, str | None]] = {
     "endless": (then_repeats(CHUNKED + "\r\n", chunk(b" " * 90_000)), "no complete answer|longer"),
     "drip": (then_repeats(OK, b"X: x\r\n", 0.05), "no complete answer within 0.4 s"),
     "drip in the body": (then_repeats(ENDLESS, b" ", 0.05), "no complete answer within 0.4 s"),
-    "103": (then_repeats("", b"HTTP/1.1 103 Early\r\n\r\n", 0.005), "no complete answer within 0.4"),
+    "103": (then_repeats("", b"HTTP/1.1 103 Early\r\n\r\n", 0.005), "no complete answer"),
     "events": (
         then_repeats(OK + "Content-Type: text/event-stream\r\n\r\n", b":\n", 0.05), "stream of"
     ),
