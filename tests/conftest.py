@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,31 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("TENBIN_CACHE", str(folder))
     return folder
+
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install a package of one module with entry points of the group `tenbin.metrics`."""
+    from tenbin.metrics.registry import find_metric
+    from tenbin.plugins import METRICS, entry_points
+
+    def forget() -> None:
+        entry_points.cache_clear()
+        find_metric.cache_clear()
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(name: str, version: str, code: str, **points: str) -> None:
+        (tmp_path / f"{name}_code.py").write_text(code)
+        folder = tmp_path / f"{name}-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}")
+        lines = [f"{key} = {value}" for key, value in points.items()]
+        (folder / "entry_points.txt").write_text("\n".join([f"[{METRICS}]", *lines]))
+        forget()
+
+    yield write
+    forget()

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from tenbin.errors import PluginError
 from tenbin.plugins import METRICS, entry_points
-
-Install = Callable[..., None]
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Install a package of one module and the entry points that it declares."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    def write(name: str, version: str, code: str, **points: str) -> None:
-        (tmp_path / f"{name}_code.py").write_text(code)
-        folder = tmp_path / f"{name}-{version}.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}")
-        lines = [f"{key} = {value}" for key, value in points.items()]
-        (folder / "entry_points.txt").write_text("\n".join([f"[{METRICS}]", *lines]))
-        entry_points.cache_clear()
-
-    yield write
-    entry_points.cache_clear()
+from tests.conftest import Install
 
 
 def test_names_are_known_without_an_import(install: Install) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from tenbin.errors import PluginError
 from tenbin.metrics.options import Option, option_of
+from tenbin.plugins import Plugin
 from tenbin.records import Kind
 
 Aggregation = Literal[
@@ -80,8 +81,8 @@ class Metric:
     """Whether choices must also be scored without their prompt."""
     needs_likelihoods: bool = False
     """Whether it cannot judge a model that only names a choice."""
-    package: str | None = None
-    """Name and version of the package that it comes from; None for those of tenbin."""
+    plugin: Plugin | None = None
+    """The package that it comes from; None for those of tenbin."""
 
     @property
     def top(self) -> float | None:

@@ -61,7 +61,7 @@ def _load(plugin: plugins.Plugin) -> Metric:
         raise plugin.error("it is not a function under tenbin.metrics.metric")
     if found.name != plugin.name:
         raise plugin.error(f"the metric calls itself {found.name!r}")
-    return replace(found, package=plugin.origin)
+    return replace(found, plugin=plugin)
 
 
 def metric_names(task: Task) -> list[tuple[str, Metric]]:
