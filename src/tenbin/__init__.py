@@ -3,7 +3,7 @@
     import tenbin
     run = tenbin.evaluate(model="hf", model_args={"pretrained": "smollm2-135m"},
                           tasks=["jnli-1.3-0.2"], num_fewshot=3, sample_data=True)
-    run.table()
+    run.to_pandas()
 
 Names are imported when used, so that `import tenbin` costs nothing.
 """
@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Any
 from tenbin.version import __version__
 
 __all__ = [
-    "Compared",
+    "Comparison",
+    "Consistency",
+    "Diagnosis",
+    "Listener",
     "Models",
     "Run",
+    "RunOptions",
+    "Samples",
     "Sweep",
+    "TenbinError",
     "__version__",
     "compare",
     "consistency",
@@ -31,28 +37,36 @@ __all__ = [
 
 if TYPE_CHECKING:
     from tenbin.api import (
-        Compared,
+        Comparison,
+        Consistency,
+        Diagnosis,
+        Listener,
+        Models,
         Run,
+        RunOptions,
+        Samples,
         Sweep,
+        TenbinError,
         compare,
         consistency,
         doctor,
         evaluate,
+        evaluate_models,
         load_run,
         sweep,
     )
-    from tenbin.api_models import Models, evaluate_models
 
-_OF_MANY = ("Models", "evaluate_models")
+_EARLIER = {"Compared": "Comparison"}
+"""Names of earlier versions."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_MANY:
-        from tenbin import api_models
-
-        return getattr(api_models, name)
-    if name in __all__:
+    if name in __all__ or name in _EARLIER:
         from tenbin import api
 
-        return getattr(api, name)
+        return getattr(api, _EARLIER.get(name, name))
     raise AttributeError(f"module 'tenbin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -137,7 +137,9 @@ def test_a_stored_run_reads_back_whole(tmp_path: Path) -> None:
     for place in ("result.json", "result.run", "result.run/result.json"):
         stored = tenbin.load_run(tmp_path / place)
         assert stored.scores == fresh.scores
-        assert json.loads(json.dumps(stored.samples)) == json.loads(json.dumps(fresh.samples))
+        assert json.loads(json.dumps(list(stored.samples))) == json.loads(
+            json.dumps(list(fresh.samples))
+        )
 
 
 def test_a_folder_as_output_path_gets_a_folder_a_run(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ def test_samples_without_an_outcome_that_has_a_score(tmp_path: Path) -> None:
             model_args={"fingerprint": str(at)},
         )  # fmt: skip
     runs = [tenbin.load_run(path) for path in paths]
-    for sample in runs[1].samples:
+    samples = list(runs[1].samples)
+    for sample in samples:
         sample["outcomes"] = [one for one in sample["outcomes"] if one["metric"] != "acc"]
+    runs[1] = replace(runs[1], samples=samples)
     with pytest.raises(ResultError, match="no sample has an outcome of it"):
         tenbin.compare(*runs, metrics=["acc"])

@@ -128,7 +128,7 @@ def test_damaged_samples_are_refused_by_row(
 ) -> None:
     _rewrite(folder, change)
     with pytest.raises(ResultError, match=reason):
-        load_run(folder)
+        list(load_run(folder).samples)
 
 
 def test_columns_that_earlier_runs_lack_are_null(folder: Path) -> None:

@@ -82,13 +82,13 @@ def _stored(options: argparse.Namespace) -> _Reported:
             "leave the run out to evaluate, or the flags to read it back",
         )
 
-    from tenbin.pipeline.sweep import full_report
-    from tenbin.results.outcomes import outcomes_of
+    from tenbin.analysis.sweep.report import sweep_report
     from tenbin.results.read import read_run
+    from tenbin.results.samples import outcomes_of
 
     stored = read_run(options.run)
-    report = full_report(stored.document, outcomes_of(stored.sample_rows()), options.metric)
-    return report, stored.document
+    found = sweep_report(stored.result, outcomes_of(stored.samples()), options.metric)
+    return found.to_json(), stored.document
 
 
 def _fresh(options: argparse.Namespace) -> _Reported:
@@ -101,10 +101,11 @@ def _fresh(options: argparse.Namespace) -> _Reported:
     from tenbin.report.terminal.progress import open_progress
 
     finished = execute_sweep(config, open_progress(), options.metric)
+    report = finished.report.to_json()
     if finished.run.folder is not None:
-        _write(finished.run.folder.path / "sweep.json", finished.report)
+        _write(finished.run.folder.path / "sweep.json", report)
         write_run_report(options, finished.run.folder.path)
-    return finished.report, finished.run.document
+    return report, finished.run.document
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from tenbin.analysis.sweep.options import swept_tasks
-from tenbin.analysis.sweep.report import sweep_report
+from tenbin.analysis.sweep.report import SweepReport, sweep_report
 from tenbin.backends.base import Backend
 from tenbin.backends.registry import open_backend
 from tenbin.config import CROSSFIT, RunConfig
@@ -27,7 +27,6 @@ from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import CompletedRun, backend_settings, execute, execute_cells
 from tenbin.records import Outcome
 from tenbin.results import schema
-from tenbin.results.samples import Outcomes
 from tenbin.statistics.selection import best_of
 
 DEFAULT_SELECTION = "train:200"
@@ -38,7 +37,7 @@ class CompletedSweep:
     """A sweep that is over: the run that holds every option, and what it says."""
 
     run: CompletedRun
-    report: Mapping[str, Any]
+    report: SweepReport
 
 
 def execute_sweep(
@@ -57,15 +56,8 @@ def execute_sweep(
         config = replace(config, templates=(ALL,))
     _check_options(choose_cells(config))
     finished = execute(config, listener, backend, write)
-    report = full_report(finished.document, RunOutcomes(finished), metric)
-    return CompletedSweep(finished, report)
-
-
-def full_report(
-    document: Mapping[str, Any], outcomes: Outcomes, metric: str | None = None
-) -> dict[str, Any]:
-    """The report of a sweep as plain values."""
-    return sweep_report(schema.RunResult.model_validate(document), outcomes, metric).to_json()
+    result = schema.RunResult.model_validate(finished.document)
+    return CompletedSweep(finished, sweep_report(result, RunOutcomes(finished), metric))
 
 
 def check_auto(

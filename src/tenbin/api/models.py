@@ -1,48 +1,53 @@
-"""The Python API for many models: what a run file with `models:` says, plain Python values back."""
+"""Evaluate many models: what a run file with `models:` says, from Python."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from tenbin.api import Run, load_run
+from tenbin.api.options import RunOptions, shows_options
+from tenbin.api.progress import choose_listener
+from tenbin.api.run import Run, load_run, stored_samples
+from tenbin.api.tables import Row, Tabular
 from tenbin.config import AT_ONCE, MODELS, list_models
 from tenbin.errors import ConfigError
 from tenbin.pipeline.many_models.entries import check_entries, read_entries
 from tenbin.pipeline.many_models.run import Ended, run_entries
 from tenbin.pipeline.progress import Listener
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _WHERE = "evaluate_models"
 
 
-@dataclass(frozen=True)
-class Models:
+@dataclass(frozen=True, repr=False)
+class Models(Tabular):
     """Many models evaluated; scores are here, prompts and answers in a folder for each."""
 
     evaluated: Mapping[str, Run]
-    """Name → its scores, without samples: of a thousand models they would fill the memory."""
+    """Name → its run; samples are read from its folder when asked for."""
     failed: Mapping[str, str]
     """Name → why there are no scores."""
     paths: Mapping[str, Path]
     """Name → its result.json."""
+
+    columns: ClassVar[Mapping[str, type]] = {"model": str, **Run.columns}
+    shown_columns: ClassVar[tuple[str, ...]] = ("model", *Run.shown_columns)
 
     @property
     def scores(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Model → task id → metric → value."""
         return {name: run.scores for name, run in self.evaluated.items()}
 
-    def table(self) -> list[dict[str, Any]]:
-        """One row a model and metric of a task: give it to pandas.DataFrame."""
+    def table(self) -> list[Row]:
+        """One row for each model and metric of a task."""
         return [{"model": name, **row} for name, run in self.evaluated.items() for row in run]
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows of the table."""
-        return iter(self.table())
-
     def load(self, name: str) -> Run:
-        """One model's run with its samples, read from its folder.
+        """One model's run, read from its folder.
 
         Raises:
             ConfigError: No model of this name was evaluated.
@@ -54,40 +59,51 @@ class Models:
             )
         return load_run(self.paths[name])
 
+    def _heading(self) -> str:
+        failed = f"; failed: {', '.join(self.failed)}" if self.failed else ""
+        return f"{len(self.evaluated):,} models evaluated{failed}"
 
+
+@shows_options
 def evaluate_models(
     models: Sequence[Mapping[str, Any]],
     tasks: str | Sequence[str] = (),
     *,
+    model: str | None = None,
     models_at_once: int | None = None,
     listener: Listener | None = None,
-    **options: Any,
+    progress: bool | None = None,
+    **options: Unpack[RunOptions],
 ) -> Models:
     """Evaluate many models; one that fails stops no other, and what is complete is not run again.
 
-    Faults of any of them are found before the first one loads. Where several go on side by side,
-    each has a process of its own, as `multiprocessing` starts them: a script then needs
+    Faults of any of them are found before the first one loads. Where several run side by side, each
+    has a process of its own, as `multiprocessing` starts them: a script then needs
     `if __name__ == "__main__":` around this call.
 
     Args:
-        models: One mapping a model, as in the `models:` of a run file: a `name`, and whatever is
-            not as for the others, such as `model_args`.
+        models: One mapping for each model, as in the `models:` of a run file: a `name`, and
+            whatever is not as for the others, such as `model_args`.
         tasks: Ids, patterns, groups or bare names, for all models.
+        model: The backend's name, for models that name none.
         models_at_once: Runs side by side. None: one without workers; with them, as many as the
             cluster has room for.
         listener: Told how models end, and how the run goes on where there is one at a time.
+        progress: Whether to show a progress bar; by default in notebooks and on terminals.
         **options: As for `evaluate`, for all models. Results are written into the folder
             `output_path`, by default `runs`.
 
     Raises:
         TenbinError: Anything the user can mend before a model loads, with a hint.
     """
-    given = {**options, MODELS: list(models), AT_ONCE: models_at_once}
+    given: dict[str, Any] = {**options, MODELS: list(models), AT_ONCE: models_at_once}
+    if model is not None:
+        given["model"] = model
     if tasks:
         given["tasks"] = tasks if isinstance(tasks, str) else list(tasks)
     asked = list_models(given, _WHERE)
     entries = read_entries(asked.shared, asked.models, {}, _WHERE)
-    speaker = listener or Listener()
+    speaker = choose_listener(listener, progress)
     check_entries(entries, speaker)
 
     def told(one: Ended) -> None:
@@ -97,10 +113,14 @@ def evaluate_models(
     paths = {entry.name: entry.result for entry in entries}
     done = [one for one in ended if one.state != "failed"]
     return Models(
-        {one.name: Run(one.scores, (), paths[one.name].with_suffix(".run")) for one in done},
+        {one.name: _run(one, paths[one.name].with_suffix(".run")) for one in done},
         {one.name: one.reason for one in ended if one.state == "failed"},
         {one.name: paths[one.name] for one in done},
     )
+
+
+def _run(one: Ended, path: Path) -> Run:
+    return Run(one.scores, stored_samples(path), path)
 
 
 def _silent(name: str) -> Listener:

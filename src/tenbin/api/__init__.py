@@ -1,0 +1,29 @@
+"""The Python API: the command line's options as keywords, records with tables back."""
+
+from tenbin.api.analyses import Comparison, Consistency, Diagnosis, Sweep, compare, consistency
+from tenbin.api.evaluation import doctor, evaluate, sweep
+from tenbin.api.models import Models, evaluate_models
+from tenbin.api.options import RunOptions
+from tenbin.api.run import Run, Samples, load_run
+from tenbin.errors import TenbinError
+from tenbin.pipeline.progress import Listener
+
+__all__ = [
+    "Comparison",
+    "Consistency",
+    "Diagnosis",
+    "Listener",
+    "Models",
+    "Run",
+    "RunOptions",
+    "Samples",
+    "Sweep",
+    "TenbinError",
+    "compare",
+    "consistency",
+    "doctor",
+    "evaluate",
+    "evaluate_models",
+    "load_run",
+    "sweep",
+]
