@@ -16,10 +16,10 @@ import polars
 import pytest
 
 import tenbin
-from tenbin.api.options import RunOptions
 from tenbin.api.progress import choose_listener
 from tenbin.api.run import Samples, samples_of
 from tenbin.config import RunConfig
+from tenbin.config.run_options import RunOptions
 from tenbin.errors import ConfigError
 from tenbin.report.terminal.progress import BarProgress
 

@@ -3,8 +3,8 @@
 from tenbin.api.analyses import Comparison, Consistency, Diagnosis, Sweep, compare, consistency
 from tenbin.api.evaluation import doctor, evaluate, sweep
 from tenbin.api.models import Models, evaluate_models
-from tenbin.api.options import RunOptions
 from tenbin.api.run import Run, Samples, load_run
+from tenbin.config.run_options import RunOptions
 from tenbin.errors import TenbinError
 from tenbin.pipeline.progress import Listener
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tenbin.api.analyses import Diagnosis, Sweep
-from tenbin.api.options import RunOptions, shows_options
 from tenbin.api.progress import choose_listener
 from tenbin.api.run import Run, Samples
 from tenbin.backends.base import Backend, check_backend
-from tenbin.config import AUTO, RunConfig, build_config
+from tenbin.config import AUTO, OPTIONS, RunConfig, build_config, show_in_signature
+from tenbin.config.run_options import RunOptions
 from tenbin.errors import ConfigError
 from tenbin.pipeline.progress import Listener
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tenbin.pipeline.finish import CompletedRun
 
 
-@shows_options
+@show_in_signature(OPTIONS)
 def evaluate(
     model: str | Backend = "hf",
     tasks: str | Sequence[str] = (),
@@ -58,7 +58,7 @@ def evaluate(
     return _run(finished)
 
 
-@shows_options
+@show_in_signature(OPTIONS)
 def sweep(
     model: str | Backend = "hf",
     tasks: str | Sequence[str] = (),
@@ -94,7 +94,7 @@ def sweep(
     return Sweep(_run(finished.run), finished.report)
 
 
-@shows_options
+@show_in_signature(OPTIONS)
 def doctor(
     model: str = "hf",
     tasks: str | Sequence[str] = (),

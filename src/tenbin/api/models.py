@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tenbin.api.options import RunOptions, shows_options
 from tenbin.api.progress import choose_listener
 from tenbin.api.run import Run, load_run, stored_samples
 from tenbin.api.tables import Row, Tabular
-from tenbin.config import AT_ONCE, MODELS, list_models
+from tenbin.config import AT_ONCE, MODELS, OPTIONS, list_models, show_in_signature
+from tenbin.config.run_options import RunOptions
 from tenbin.errors import ConfigError
 from tenbin.pipeline.many_models.entries import check_entries, read_entries
 from tenbin.pipeline.many_models.run import Ended, run_entries
@@ -64,7 +64,7 @@ class Models(Tabular):
         return f"{len(self.evaluated):,} models evaluated{failed}"
 
 
-@shows_options
+@show_in_signature(OPTIONS)
 def evaluate_models(
     models: Sequence[Mapping[str, Any]],
     tasks: str | Sequence[str] = (),
