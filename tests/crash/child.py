@@ -176,7 +176,7 @@ def run(order: dict[str, Any]) -> int:
         count_scripted(steps)
     hear_calls(steps, stages)
     if "TENBIN_CRASH_PLAIN_HTTP" in os.environ:
-        from tenbin.data import download
+        from tenbin.data.sources import download
 
         download.SCHEMES = frozenset({"http", "https"})
     hear_files(steps, [Path(folder).resolve() for folder in order["folders"]])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tenbin.data import DataChoice
-from tenbin.data.readers import RowFile
+from tenbin.data.readers.formats import RowFile
 from tenbin.data.rows import Row
 from tenbin.errors import DataError
 from tenbin.pipeline.prepare import Data
@@ -100,7 +100,7 @@ def test_a_file_swapped_between_two_splits_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenbin.data.lines.LONGEST_LINE", 1000)
+    monkeypatch.setattr("tenbin.data.readers.data_file.LONGEST_LINE", 1000)
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n{"a": "' + "x" * 2000 + '"}\n')
     with pytest.raises(DataError, match=r"rows.jsonl, line 2: longer than 1,000 bytes"):

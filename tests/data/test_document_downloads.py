@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tenbin.data import DataChoice, download, load_documents, pinned
+from tenbin.data import DataChoice, load_documents
+from tenbin.data.sources import download, pinned
 from tenbin.errors import DataError, DownloadError
 from tenbin.records import Dataset
 from tests.data.written_rows import (
@@ -467,7 +468,7 @@ def test_two_processes_at_once(site, tmp_path):
     site.slow = 0.5
     code = (
         "from pathlib import Path; from tenbin.data import *; from tenbin.records import *;"
-        "from tenbin.data import download; download.SCHEMES = {'http'};"
+        "from tenbin.data.sources import download; download.SCHEMES = {'http'};"
         f"choice = DataChoice(cache_dir=Path({str(tmp_path / 'cache')!r}));"
         "print(len(load_documents(Dataset('mlogiqa', 'ko'), 'test', choice).documents))"
     )

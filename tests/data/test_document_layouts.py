@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.data import DataChoice, cache_directory, describe_dataset, load_documents
-from tenbin.data.checksums import Identity, identify
+from tenbin.data.readers.data_file import Identity, identify
 from tenbin.errors import ConfigError, DataError
 from tenbin.records import Dataset
 from tests.data.written_rows import (
@@ -176,7 +176,7 @@ def test_unknown_names(load):
 
 
 def test_raw_published_file_is_recognised(tmp_path, load, monkeypatch):
-    from tenbin.data import pinned
+    from tenbin.data.sources import pinned
 
     file = write_rows(tmp_path / "datasets/jnli-v1.1/valid-v1.1.json", JNLI * 2)
     text = (pinned.CATALOG / "datasets.yaml").read_text()

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.data import DataChoice, load_documents
-from tenbin.data.pinned import pinned_sets
+from tenbin.data.sources.pinned import pinned_sets
 from tenbin.records import Dataset
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"

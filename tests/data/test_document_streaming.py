@@ -19,10 +19,8 @@ from typing import Any
 
 import pytest
 
-from tenbin.data import DataChoice, DocumentSet, load_documents
+from tenbin.data import DataChoice, DocumentSet, ids, load_documents
 from tenbin.data import load as loading
-from tenbin.data import repeated_ids as repeats
-from tenbin.data import row_ids as naming
 from tenbin.errors import DataError
 from tenbin.files import disk_list as shelf
 from tenbin.files.disk_list import DiskList
@@ -164,7 +162,7 @@ def test_a_fault_far_into_a_file_names_its_line(tmp_path: Path) -> None:
 @pytest.fixture(params=["hashes differ", "all hashes are the same"])
 def hashing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "all hashes are the same":
-        for module in (repeats, loading, naming):
+        for module in (ids, loading):
             monkeypatch.setattr(module, "hash", lambda _: 7, raising=False)
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tenbin.data import DataChoice, load_documents
-from tenbin.data import unpinned_files as places
+from tenbin.data.sources import places
 from tenbin.errors import DataError
 from tenbin.records import Dataset
 from tests.data.written_rows import JNLI, write_rows

@@ -23,7 +23,7 @@ from tenbin.backends.openai.conversation import (
     write_conversation,
 )
 from tenbin.config import build_config, parse_model_args, read_run_file
-from tenbin.data.readers import RowFile
+from tenbin.data.readers.formats import RowFile
 from tenbin.files.json_text import DEEPEST, JsonError, parse_json
 from tenbin.files.yaml_text import read_yaml, write_yaml
 from tenbin.journal.payloads import decode, encode

@@ -83,7 +83,7 @@ def _templates(task: Task) -> str:
 def _data(task: Task) -> tuple[str, str]:
     if not task.dataset.pinned:
         return task.dataset.name, "–"
-    from tenbin.data.pinned import describe_dataset
+    from tenbin.data.sources.pinned import describe_dataset
 
     described = describe_dataset(task.dataset)
     # Newer data versions only add splits; the oldest is what a run reads by default.

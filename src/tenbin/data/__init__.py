@@ -1,11 +1,11 @@
-"""Rows of a data set, checked, as documents: from a folder, the sample data or a download.
+"""Data sets to documents: rows from a folder, the sample data or a download, checked.
 
-This stage knows data sets and files. It knows nothing of tasks, prompts or models.
+`load` is the way through; `sources` finds files, `readers` reads rows, `schemas` checks them.
 """
 
 from tenbin.data.load import DocumentSet, load_documents
-from tenbin.data.pinned import DatasetDescription, describe_dataset
-from tenbin.data.source_choice import DataChoice, Progress, cache_directory
+from tenbin.data.sources.choice import DataChoice, Progress, cache_directory
+from tenbin.data.sources.pinned import DatasetDescription, describe_dataset
 
 __all__ = [
     "DataChoice",

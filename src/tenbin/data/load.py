@@ -1,7 +1,7 @@
-"""From a data set's name to its documents: the way through this stage.
+"""From a data set's name to its documents.
 
-It joins the modules beside it: `pinned` says what is published, `locate` or `download` finds the
-files, `reading` and `schemas` make documents of them. Sets that are not pinned go to `unpinned`.
+For a set of the catalogue, `sources` finds or fetches its files, `readers` reads their rows and
+`schemas` checks each row and makes a document of it. Other sets go to `unpinned`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tenbin.data.pinned import (
+from tenbin.data.ids import SeenIds
+from tenbin.data.readers.formats import RowFile
+from tenbin.data.schemas import SCHEMAS
+from tenbin.data.sources.choice import DataChoice, Progress
+from tenbin.data.sources.pinned import (
     CATALOG,
     PinnedSet,
     Split,
     fill_config,
+    find_files,
     find_pinned_set,
     find_split,
+    how_to_bring,
     suite_versions,
 )
-from tenbin.data.pinned_files import find_files, how_to_bring
-from tenbin.data.readers import RowFile
-from tenbin.data.repeated_ids import SeenIds
-from tenbin.data.schemas import SCHEMAS
-from tenbin.data.source_choice import DataChoice, Progress
 from tenbin.errors import ConfigError, DataError
 from tenbin.files.disk_list import DiskList
 from tenbin.files.home import expanded
@@ -132,7 +133,7 @@ def _find_paths(
             f"{pinned.title} {splits[0].name} is published nowhere, so that nothing can be fetched",
             f"{how_to_bring(splits[0], Path('<folder>'))}, yours with --data_dir <folder>",
         )
-    from tenbin.data.cache import fetch_split
+    from tenbin.data.sources.cache import fetch_split
 
     return "download", fetch_split(pinned, splits, choice, progress)
 

@@ -1,7 +1,6 @@
-"""Data sets that tenbin does not know, read as lm-eval would: files, a folder, or a hub id.
+"""Data sets that are not in the catalogue, read as lm-eval would: files, a folder, or a hub id.
 
-Rows become documents as they are; what they must hold only the task's templates can say. Where
-files are looked for, `places` knows.
+Rows become documents as they are; only the task's templates say which fields they need.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tenbin.data.readers import RowFile
-from tenbin.data.row_ids import shelve_rows
+from tenbin.data.ids import documents_of
+from tenbin.data.readers.formats import RowFile
 from tenbin.data.rows import Row, describe_value
-from tenbin.data.source_choice import DataChoice
-from tenbin.data.unpinned_files import FORMATS, Places, check_hub, is_remote, key_of, place_of
+from tenbin.data.sources.choice import DataChoice
+from tenbin.data.sources.places import FORMATS, Places, check_hub, is_remote, key_of, place_of
 from tenbin.errors import DataError
 from tenbin.files.disk_list import DiskList
 from tenbin.records import DataFile, Dataset, Document
@@ -48,7 +47,7 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
         return _read_hub(dataset, split, choice)
     files = [RowFile(path, field, delimiter, by_line) for path in paths]
     recorded: list[DataFile] = []
-    return shelve_rows(_counted(files, recorded)), recorded, notices
+    return documents_of(_counted(files, recorded)), recorded, notices
 
 
 def _text_option(dataset: Dataset, name: str) -> str | None:
@@ -90,20 +89,73 @@ def _text_unit(dataset: Dataset) -> str:
 
 
 def _read_hub(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
-    from tenbin.data.hub import open_hub_rows
-
     check_hub(dataset, choice)
-    rows, version = open_hub_rows(dataset, split, offline=choice.forbids_network)
+    rows, version = _open_hub_rows(dataset, split, offline=choice.forbids_network)
     digest = hashlib.sha256()
 
-    def weighed() -> Iterator[Row]:
+    def hashed() -> Iterator[Row]:
         for row in rows:
             # There is no one file to take the checksum of, so it is taken of the rows.
             line = json.dumps(row.values, ensure_ascii=False, sort_keys=True, default=str)
             digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
             yield row
 
-    documents = shelve_rows(weighed())
+    documents = documents_of(hashed())
     name = f"{dataset.name}/{dataset.config}" if dataset.config else dataset.name
     file = DataFile(f"{name} {split}", digest.hexdigest(), len(documents), "datasets", version)
     return documents, [file], []
+
+
+def _open_hub_rows(
+    dataset: Dataset, split: str, *, offline: bool
+) -> tuple[Iterator[Row], str | None]:
+    """Return the rows of one split, to be gone through once, and its revision or version if known.
+
+    Raises:
+        DataError: `datasets` is missing, or cannot load the set.
+    """
+    try:
+        import datasets  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise DataError(
+            f"`{dataset.name}` is neither a file nor a folder here, and loading it from the hub "
+            "needs the `datasets` library",
+            "pip install 'tenbin[datasets]'",
+        ) from error
+    options = {key: value for key, value in dataset.options.items() if key != "trust_remote_code"}
+    if offline:
+        options["download_config"] = datasets.DownloadConfig(local_files_only=True)
+    try:
+        loaded: Any = datasets.load_dataset(dataset.name, dataset.config, split=split, **options)
+    # The library has no error class of its own: any failure here is one of loading the set.
+    except Exception as error:
+        raise _hub_error(dataset, split, error, offline) from error
+    revision = dataset.options.get("revision")
+    version = getattr(getattr(loaded, "info", None), "version", None)
+    rows = _hub_rows(loaded, f"{dataset.name} {split}")
+    return rows, str(revision or version) if revision or version else None
+
+
+def _hub_rows(loaded: Any, origin: str) -> Iterator[Row]:
+    number = 0
+    for values in loaded:
+        number += 1
+        yield Row(values, f"{origin}, row {number}")
+    if number == 0:
+        raise DataError(f"{origin} holds no rows")
+
+
+def _hub_error(dataset: Dataset, split: str, error: Exception, offline: bool) -> DataError:
+    name = f"`{dataset.name}`" + (f" ({dataset.config})" if dataset.config else "")
+    reason = str(error).strip().split("\n")[0] or type(error).__name__
+    if "script" in reason.lower() or "trust_remote_code" in reason:
+        return DataError(
+            f"{name} is a loading script, and tenbin runs no code from the hub: {reason}",
+            "use a copy in a data format (many sets have a branch `refs/convert/parquet`: add "
+            "dataset_kwargs: {revision: refs/convert/parquet}), or a folder with files",
+        )
+    where = "offline, so only what is cached can be read" if offline else "check name and network"
+    return DataError(
+        f"{name} {split} could not be loaded: {type(error).__name__}: {reason}",
+        f"{where}; or give <folder>/{dataset.name}/{split}.jsonl with --data_dir <folder>",
+    )

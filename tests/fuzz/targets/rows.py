@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tenbin.data.readers import RowFile
-from tenbin.data.row_ids import shelve_rows
+from tenbin.data.ids import documents_of
+from tenbin.data.readers.formats import RowFile
 from tenbin.data.schemas import SCHEMAS
 from tenbin.errors import DataError
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
@@ -183,7 +183,7 @@ def _read(name: str, **options: Any) -> Callable[[bytes, Path], None]:
 def _read_rows(path: Path, kind: str | None, **options: Any) -> None:
     file = RowFile(path, **options)
     if kind is None:
-        documents = list(shelve_rows(file.rows()))
+        documents = list(documents_of(file.rows()))
     else:
         make = SCHEMAS[kind]
         documents = [make(row, number) for number, row in enumerate(file.rows())]

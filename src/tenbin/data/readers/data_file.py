@@ -1,8 +1,7 @@
-"""A data file while it is read: opened once, its checksums taken of the very bytes that were read.
+"""A data file while it is read: opened once, with the checksums of the very bytes that were read.
 
-A file may be replaced or written to at any time. Whoever reads it here reads one file from its
-first byte to its last, and learns afterwards what these bytes were. It knows bytes and gzip, and no
-format.
+A file may be replaced or written to at any time. A reader here reads one file from its first byte
+to its last, and gets the checksums of these bytes at the end.
 """
 
 from __future__ import annotations
@@ -14,14 +13,49 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from tenbin.data.checksums import Identity
 from tenbin.errors import DataError
 from tenbin.files.regular import open_regular
 
-_PIECE = 1 << 16
+LONGEST_LINE = 1 << 28
+"""In bytes: one row is held in memory, and a small gzip file may unpack to anything."""
+LARGEST_WHOLE = 1 << 31
+"""In bytes, of a file that can only be read whole."""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Some editors put it before UTF-8."""
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The checksums of one file."""
+
+    sha256: str
+    blob: str
+    """The git blob id: SHA-1 over a short header and the content."""
+
+
+def identify(path: Path) -> Identity:
+    """Return the checksums of a file as it is now.
+
+    Raises:
+        OSError: It cannot be read, or grew or shrank meanwhile.
+    """
+    plain = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        blob = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+        read = 0
+        while chunk := file.read(_CHUNK):
+            plain.update(chunk)
+            blob.update(chunk)
+            read += len(chunk)
+    if read != size:
+        raise OSError(f"{path} changed while it was read")
+    return Identity(plain.hexdigest(), blob.hexdigest())
 
 
 class Source:
@@ -52,7 +86,7 @@ class Source:
             with _buffered(self.path, hashing) as file:
                 yield file
             # What no reader asked for, such as padding behind gzip's last block.
-            while hashing.read(_PIECE):
+            while hashing.read(_CHUNK):
                 pass
         except OSError as error:
             raise unreadable(self.path, error) from error
@@ -66,7 +100,7 @@ class Source:
             DataError: It cannot be read, or changed meanwhile.
         """
         with self.content() as file:
-            while file.read(_PIECE):
+            while file.read(_CHUNK):
                 pass
         before = os.fstat(self._raw.fileno())
         try:
@@ -113,7 +147,7 @@ def changed(path: Path) -> DataError:
 
 @contextmanager
 def _buffered(path: Path, raw: io.RawIOBase) -> Iterator[BinaryIO]:
-    buffered = io.BufferedReader(raw, _PIECE)
+    buffered = io.BufferedReader(raw, _CHUNK)
     if not path.name.lower().endswith(".gz"):
         yield buffered
         return
@@ -143,9 +177,9 @@ class _Hashing(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         count = cast(int, self._file.readinto(buffer))  # type: ignore[attr-defined]
-        piece = memoryview(buffer)[:count]
-        self._plain.update(piece)
-        self._blob.update(piece)
+        chunk = memoryview(buffer)[:count]
+        self._plain.update(chunk)
+        self._blob.update(chunk)
         self._read += count
         return count
 
@@ -153,3 +187,63 @@ class _Hashing(io.RawIOBase):
         if self._read != self._size:
             raise changed(path)
         return Identity(self._plain.hexdigest(), self._blob.hexdigest())
+
+
+def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file with their numbers from 1, line feeds taken off.
+
+    Only line feeds end a line: a JSON string may hold U+2028 and its like.
+
+    Raises:
+        DataError: The file cannot be read, or a line is too long or not UTF-8.
+    """
+    with source.content() as file:
+        yield from lines_of(source.path, file)
+
+
+def lines_of(path: Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a file that is open at its beginning."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise DataError(
+                f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes",
+                "rows are one line each: the file may be no JSON lines at all",
+            )
+        if number == 1:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        yield number, decoded(path, line.removesuffix(b"\n"), number)
+
+
+def whole_text(source: Source) -> str:
+    """Return all that a file holds as text.
+
+    Raises:
+        DataError: The file cannot be read, is too large, or not UTF-8.
+    """
+    with source.content() as file:
+        return rest_of(source.path, file, b"")
+
+
+def rest_of(path: Path, file: BinaryIO, before: bytes) -> str:
+    """Return the text of a file whose first bytes were read already."""
+    content = before + file.read(LARGEST_WHOLE - len(before))
+    if len(content) == LARGEST_WHOLE:
+        raise DataError(
+            f"{path}: larger than {LARGEST_WHOLE:,} bytes, and can only be read whole",
+            "write its rows as JSON lines",
+        )
+    return decoded(path, content.removeprefix(_BYTE_ORDER_MARK), 1)
+
+
+def decoded(path: Path, content: bytes, first_line: int) -> str:
+    """Return bytes as text; `first_line` is the number of their first line."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = first_line + content.count(b"\n", 0, error.start)
+        raise DataError(
+            f"{path}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x})",
+            "save the file as UTF-8",
+        ) from error

@@ -1,7 +1,4 @@
-"""Rows of parquet and CSV files, a few at a time.
-
-It knows these two formats and no data set.
-"""
+"""Rows of Parquet and CSV files, read in batches."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tenbin.data.data_file import Source
-from tenbin.data.lines import numbered_lines
+from tenbin.data.readers.data_file import Source, numbered_lines
 from tenbin.data.rows import Row
 from tenbin.errors import DataError
 

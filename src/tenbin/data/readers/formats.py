@@ -1,32 +1,31 @@
-"""Files to rows: JSON lines, JSON, parquet, CSV and texts, plain or gzipped, one row at a time.
+"""Files to rows: JSON lines, JSON, Parquet, CSV and plain texts, optionally gzipped.
 
-It knows file formats and where in a file each row stands. It knows no data set: what a row must
-hold is for `schemas` to say. No file is held whole, but for a `.json` that is one value.
+Rows are yielded as they are read. Only a `.json` file that is one value must be parsed whole; each
+of its records is released as it is yielded.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-from tenbin.data.checksums import Identity
-from tenbin.data.data_file import Source, open_source
-from tenbin.data.json_files import check_object, whole_rows
-from tenbin.data.json_rows import parse_json
-from tenbin.data.lines import (
+from tenbin.data.readers.data_file import (
     LONGEST_LINE,
+    Identity,
+    Source,
     decoded,
     lines_of,
     numbered_lines,
+    open_source,
     rest_of,
     whole_text,
 )
-from tenbin.data.rows import Row
-from tenbin.data.tables import csv_rows, parquet_rows
+from tenbin.data.readers.tables import csv_rows, parquet_rows
+from tenbin.data.rows import Row, describe_value, parse_json
 from tenbin.errors import DataError
 
 SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet")
@@ -101,7 +100,7 @@ def _line_rows(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
     for number, line in lines:
         if line and not line.isspace():
             origin = f"{path}, line {number}"
-            yield Row(check_object(parse_json(line, origin), origin), origin)
+            yield Row(_check_object(parse_json(line, origin), origin), origin)
 
 
 def _json_rows(source: Source, field: str | None) -> Iterator[Row]:
@@ -115,7 +114,7 @@ def _json_rows(source: Source, field: str | None) -> Iterator[Row]:
             yield from _line_rows(path, lines_of(path, cast(BinaryIO, _Rejoined(begun, file))))
             return
         text = rest_of(path, file, begun)
-    yield from whole_rows(path, text, field)
+    yield from _whole_rows(path, text, field)
 
 
 class _Rejoined:
@@ -139,3 +138,74 @@ def _looks_like_lines(begun: str) -> bool:
     except (ValueError, RecursionError):
         return True
     return not (isinstance(value, dict) and isinstance(value.get("data"), list))
+
+
+def _whole_rows(path: Path, text: str, field: str | None) -> Iterator[Row]:
+    """Yield the rows of a file that is one JSON value.
+
+    Args:
+        path: The file.
+        text: What it holds.
+        field: The key under which the rows stand; None: they are the value, or its `data`.
+    """
+    records = _json_records(path, text, field)
+    records.reverse()  # so that the first can be taken off the end, where that is cheap
+    number = 0
+    while records:
+        number += 1
+        origin = f"{path}, record {number}"
+        record = _check_object(records.pop(), origin)
+        if "paragraphs" in record:
+            yield from _squad_rows(record, origin)
+        else:
+            yield Row(record, origin)
+
+
+def _check_object(value: Any, origin: str) -> dict[str, Any]:
+    """Return a row's value when it is an object."""
+    if not isinstance(value, dict):
+        raise DataError(f"{origin}: the row is {describe_value(value)}; accepted: an object")
+    return value
+
+
+def _json_records(path: Path, text: str, field: str | None) -> list[Any]:
+    whole = parse_json(text, str(path))
+    if field is not None:
+        if not isinstance(whole, dict) or field not in whole:
+            raise DataError(f"{path}: no field `{field}` at the top")
+        whole = whole[field]
+    elif isinstance(whole, dict) and isinstance(whole.get("data"), list):
+        whole = whole["data"]
+    if isinstance(whole, dict):
+        whole = [whole]
+    if not isinstance(whole, list):
+        raise DataError(f"{path}: holds {describe_value(whole)}; accepted: a list of objects")
+    return whole
+
+
+def _squad_rows(article: Mapping[str, Any], origin: str) -> Iterator[Row]:
+    """Yield one row a question of a SQuAD-like article."""
+    for number, paragraph in enumerate(_objects(article, "paragraphs", origin), start=1):
+        place = f"{origin}, paragraph {number}"
+        for question_number, question in enumerate(_objects(paragraph, "qas", place), start=1):
+            where = f"{place}, question {question_number}"
+            answers = _objects(question, "answers", where)
+            values = {
+                **{key: value for key, value in question.items() if key != "answers"},
+                "title": article.get("title"),
+                "context": paragraph.get("context"),
+                "answers": {
+                    "text": [answer.get("text") for answer in answers],
+                    "answer_start": [answer.get("answer_start") for answer in answers],
+                },
+            }
+            yield Row(values, where)
+
+
+def _objects(holder: Mapping[str, Any], key: str, origin: str) -> list[dict[str, Any]]:
+    values = holder.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise DataError(
+            f"{origin}: `{key}` is {describe_value(values)}; accepted: a list of objects"
+        )
+    return values

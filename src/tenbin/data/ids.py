@@ -1,27 +1,50 @@
-"""Ids for rows of a data set that tenbin does not know: its own where they are unique.
+"""Ids of documents: repeated ones, and ids for rows of data sets that are not in the catalogue.
 
-Which field that is shows with the last row. Rows are not held until then: they are named by what
-looks right so far, and anew in the rare case that it was not.
+For the latter, the id field is the first one whose values are all different, which is only known
+after the last row. Rows are not held until then: they are given the ids that look right so far, and
+are renamed in the rare case that another field is chosen.
 """
 
 from __future__ import annotations
 
 import pickle
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from tenbin.data.repeated_ids import SeenIds
 from tenbin.data.rows import Row
 from tenbin.errors import DataError
 from tenbin.files.disk_list import DiskList
 from tenbin.records import Document
 
 ID_FIELDS = ("id", "idx", "q_id")
+_PARTS = 256
+"""Hashes are searched for repetitions one part at a time: a set takes ten times their memory."""
 
 
-def shelve_rows(rows: Iterable[Row]) -> DiskList[Document]:
+class SeenIds:
+    """The ids of a split as they come."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self._parts = [array("q") for _ in range(_PARTS)]
+
+    def add(self, identifier: str) -> None:
+        """One more."""
+        key = hash(identifier)
+        self._parts[key % _PARTS].append(key)
+
+    def suspects(self) -> Iterator[int]:
+        """Yield the hashes that came more than once: of ids that repeat, or by a rare chance."""
+        for part in self._parts:
+            if len(set(part)) < len(part):
+                yield from (key for key, times in Counter(part).items() if times > 1)
+
+
+def documents_of(rows: Iterable[Row]) -> DiskList[Document]:
     """Return rows as documents, their ids from the first id field that is unique."""
     documents: DiskList[Document] = DiskList()
     candidates = {field: SeenIds() for field in ID_FIELDS}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tenbin.data.source_choice import Progress
+from tenbin.data.sources.choice import Progress
 from tenbin.errors import DownloadError
 
 if TYPE_CHECKING:

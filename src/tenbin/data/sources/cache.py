@@ -12,16 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tenbin.data.checksums import identify
-from tenbin.data.download import (
+from tenbin.data.readers.data_file import identify
+from tenbin.data.sources.choice import DataChoice, Progress
+from tenbin.data.sources.download import (
     FileGoneError,
     download,
     file_address,
     open_client,
 )
-from tenbin.data.pinned import PinnedSet, PublishedFile, Split
-from tenbin.data.pinned_files import own_place
-from tenbin.data.source_choice import DataChoice, Progress
+from tenbin.data.sources.pinned import PinnedSet, PublishedFile, Split, own_place
 from tenbin.errors import DownloadError
 from tenbin.files.atomic import write_atomically
 from tenbin.files.disk_errors import unwritten

@@ -1,20 +1,21 @@
-"""The pinned data sets, as `catalog/datasets.yaml` describes them.
+"""The pinned data sets of `catalog/datasets.yaml`, and where their files lie below a folder.
 
-This module reads that one file. It knows no rows, no network and no folder of the user's.
+A folder may have tenbin's own layout or the one that the set is published in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tenbin.data.readers.formats import SUFFIXES
 from tenbin.errors import DataError
 from tenbin.records import Dataset
 
-CATALOG = Path(__file__).parents[1] / "catalog"
+CATALOG = Path(__file__).parents[2] / "catalog"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,4 +214,77 @@ def _split(
         host=source["host"],
         repository=source.get("repository", ""),
         revision=source.get("revision", ""),
+    )
+
+
+def find_files(pinned: PinnedSet, splits: tuple[Split, ...], folder: Path) -> tuple[Path, ...]:
+    """Return the files of a split below `folder`.
+
+    Args:
+        pinned: The data set, for messages.
+        splits: The split, then others that hold the same files.
+        folder: The user's data folder.
+
+    Raises:
+        DataError: Nothing was found; the message lists every place looked at.
+    """
+    if not folder.is_dir():
+        raise DataError(f"the data folder {folder} is not there", "check --data_dir")
+    patterns = [pattern for split in splits for pattern in _patterns(split)]
+    for pattern in patterns:
+        found = tuple(sorted(path for path in folder.glob(pattern) if path.is_file()))
+        if found:
+            return found
+    split = splits[0]
+    places = "".join(f"\n    {folder / pattern}" for pattern in patterns)
+    raise DataError(
+        f"{pinned.title} {split.name} (version {split.version}) is not in {folder}; "
+        f"looked for:{places}",
+        _how_to_provide(pinned, split, folder),
+    )
+
+
+def own_place(split: Split, folder: Path) -> Path:
+    """Return the path to name when telling a user what to put where."""
+    suffix = PurePosixPath(split.files[0].path).suffix if split.files else ".jsonl"
+    return folder / split.folder / f"{split.name}{suffix}"
+
+
+def how_to_bring(split: Split, folder: Path) -> str:
+    """Say where rows of a set go that nobody publishes."""
+    places = " or ".join(
+        str(place) for place in (own_place(split, folder), *map(folder.joinpath, split.local))
+    )
+    return f"put your own at {places}; the shipped samples are read with --sample_data"
+
+
+def _patterns(split: Split) -> Iterator[str]:
+    for suffix in SUFFIXES:
+        yield f"{split.folder}/{split.name}{suffix}"
+    if len(split.files) > 1:
+        yield from _below_clone(split, f"{PurePosixPath(split.files[0].path).parent}/*.json")
+    else:
+        for path in (*(file.path for file in split.files), *split.otherwise, *split.local):
+            yield from _below_clone(split, path)
+
+
+def _below_clone(split: Split, path: str) -> Iterator[str]:
+    """Yield a published path as it stands in the repository's root or below a clone of it."""
+    clone = split.repository.rpartition("/")[2]
+    for shown in (path, path.removeprefix("datasets/")):
+        yield shown
+        if clone:
+            yield f"{clone}/{shown}"
+        if not path.startswith("datasets/"):
+            return
+
+
+def _how_to_provide(pinned: PinnedSet, split: Split, folder: Path) -> str:
+    if pinned.withdrawn:
+        return f"{pinned.withdrawn}: put your copy at {own_place(split, folder)}"
+    if not split.files:
+        return how_to_bring(split, folder)
+    return (
+        "put the file at one of these places, or leave out --data_dir to download it, "
+        "or try tenbin on made-up rows with --sample_data"
     )

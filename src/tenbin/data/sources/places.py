@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tenbin.data.source_choice import DataChoice
+from tenbin.data.sources.choice import DataChoice
 from tenbin.errors import DataError
 from tenbin.files.allowed_paths import HINT, OutsideError, Reach
 from tenbin.files.home import expanded

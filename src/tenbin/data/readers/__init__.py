@@ -1,0 +1,1 @@
+"""Files to rows: `formats` chooses by suffix, `data_file` reads bytes, lines and checksums."""
