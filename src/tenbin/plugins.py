@@ -50,11 +50,7 @@ class Plugin:
         Raises:
             PluginError: Its import fails, or another package provides the same name.
         """
-        if self.rival:
-            raise PluginError(
-                f"{self.origin} and {self.rival} both provide {self.name!r} in {self.group}",
-                f"uninstall {self.package} or {self.rival.split()[0]}",
-            )
+        self.refuse_rival()
         try:
             return self.entry_point.load()
         except (Exception, SystemExit) as error:
@@ -67,6 +63,18 @@ class Plugin:
             f" be used: {reason}",
             f"mend, update or uninstall the package {self.package}",
         )
+
+    def refuse_rival(self) -> None:
+        """Refuse a name that two packages provide.
+
+        Raises:
+            PluginError: There is such another package.
+        """
+        if self.rival:
+            raise PluginError(
+                f"{self.origin} and {self.rival} both provide {self.name!r} in {self.group}",
+                f"uninstall {self.package} or {self.rival.split()[0]}",
+            )
 
     def refuse_clash(self, what: str) -> NoReturn:
         """Refuse a name that tenbin has itself; `what` is `metric`, `backend` or `task`.

@@ -12,12 +12,13 @@ from dataclasses import asdict
 from typing import Any
 
 from tenbin.config import RunConfig
-from tenbin.metrics.registry import metric_names
+from tenbin.metrics.registry import find_metric, metric_names
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import CellCounts, JudgedDocuments
 from tenbin.pipeline.prepare import Data, count_prompts
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import GroupScore
+from tenbin.plugins import BACKENDS, Plugin, entry_points
 from tenbin.records import Cell, ScoreRow, Task, Template
 from tenbin.results.document import (
     SCHEMA_VERSION,
@@ -28,6 +29,7 @@ from tenbin.results.document import (
     score_details,
     score_entries,
 )
+from tenbin.tasks.installed import package_of
 from tenbin.version import __version__
 
 LIKELIHOODS = "likelihoods of their texts"
@@ -74,9 +76,35 @@ def record(
         ],
         "config": config.recorded(),
         "profile": config.way.name,
-        "libraries": library_versions(),
+        **_versions(config, setups),
         "git_hash": git_revision(),
     }
+
+
+def _versions(config: RunConfig, setups: Sequence[CellSetup]) -> dict[str, Any]:
+    """Versions of libraries, and of other packages whose backend, metrics or tasks took part."""
+    used = _used_plugins(config, setups)
+    packages = {plugin.package: plugin.version for plugin in used.values()}
+    entries: dict[str, Any] = {"libraries": {**library_versions(), **packages}}
+    if used:
+        entries["plugins"] = {name: plugin.origin for name, plugin in used.items()}
+    return entries
+
+
+def _used_plugins(config: RunConfig, setups: Sequence[CellSetup]) -> dict[str, Plugin]:
+    used: dict[str, Plugin] = {}
+    backend = entry_points(BACKENDS).get(config.model)
+    if backend is not None:
+        used[f"backend {config.model}"] = backend
+    for setup in setups:
+        for use in setup.task.metrics:
+            plugin = find_metric(use.metric).plugin
+            if plugin is not None:
+                used[f"metric {use.metric}"] = plugin
+        plugin = package_of(setup.task.source)
+        if plugin is not None:
+            used[f"task {setup.task.name}"] = plugin
+    return used
 
 
 def prospect(

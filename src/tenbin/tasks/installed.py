@@ -7,62 +7,61 @@ are tasks. The package is found but not imported, except for the parents of a do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tenbin.errors import TaskError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-GROUP = "tenbin.tasks"
+from tenbin import plugins
+from tenbin.errors import PluginError
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPackage:
     """A folder of task files that an installed package brings."""
 
-    name: str
-    """The distribution's name, for messages."""
+    plugin: plugins.Plugin
     folder: Path
+
+    @property
+    def name(self) -> str:
+        """The package's name, for messages."""
+        return self.plugin.package
 
 
 def installed_packages() -> Iterator[TaskPackage]:
     """Yield the folders that installed packages name, in the order of the entry points' names.
 
     Raises:
-        TaskError: An entry point names nothing that has a folder.
+        PluginError: An entry point names nothing that has a folder, or two packages use one name.
     """
-    # Reading the metadata of every installed package takes some 20 ms.
-    from importlib.metadata import entry_points
-
-    for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
-        name = point.dist.name if point.dist else point.name
-        yield TaskPackage(name, _folder(point, name))
+    for _, plugin in sorted(plugins.entry_points(plugins.TASKS).items()):
+        plugin.refuse_rival()
+        yield TaskPackage(plugin, _folder(plugin))
 
 
-def _folder(point: EntryPoint, package: str) -> Path:
+def package_of(source: str) -> plugins.Plugin | None:
+    """The package that brought a task file; None for the catalogue and for files of the user."""
+    for plugin in plugins.entry_points(plugins.TASKS).values():
+        # What cannot be used has brought nothing, and a run that is over must not fail for it.
+        with suppress(PluginError):
+            if _folder(plugin) in Path(source).parents:
+                return plugin
+    return None
+
+
+def _folder(plugin: plugins.Plugin) -> Path:
     try:
-        spec = find_spec(point.value)
+        spec = find_spec(plugin.target)
     # Importing a dotted name's parents runs the package's own code, which may raise anything.
     except Exception as error:
-        raise _unusable(point, package, f"{type(error).__name__}: {error}") from error
+        raise plugin.error(f"{type(error).__name__}: {error}") from error
     if spec is None:
-        raise _unusable(point, package, "there is no such module")
+        raise plugin.error("there is no such module")
     places = [Path(place) for place in spec.submodule_search_locations or ()]
     if not places and spec.origin is not None:
         places = [Path(spec.origin).parent]
     folder = next((place for place in places if place.is_dir()), None)
     if folder is None:
-        raise _unusable(point, package, "it has no folder")
+        raise plugin.error("it has no folder")
     return folder
-
-
-def _unusable(point: EntryPoint, package: str, why: str) -> TaskError:
-    return TaskError(
-        f"the installed package {package} names {point.value!r} as its tasks (entry point "
-        f"{point.name!r} of {GROUP}): {why}",
-        f"install {package} again, or uninstall it",
-    )

@@ -322,6 +322,11 @@ class RunResult(Record):
     libraries: dict[str, str] = Field(
         default_factory=dict, description="Versions of Python and of libraries scores depend on."
     )
+    plugins: dict[str, str] = Field(
+        default_factory=dict,
+        description="`backend NAME`, `metric NAME` or `task NAME` of another package, to its name "
+        "and version; absent if there are none.",
+    )
     git_hash: str | None = Field(
         default=None, description="Revision of tenbin's checkout; `+dirty` if files differ."
     )

@@ -1,0 +1,1 @@
+"""A package of the kind that a user of tenbin would write."""
