@@ -15,7 +15,7 @@ import pytest
 import tenbin
 from tenbin import plugins
 from tenbin.backends.base import BackendSettings, check_backend
-from tenbin.backends.ray.resources import device_for
+from tenbin.backends.ray.capacity import device_for
 from tenbin.backends.registry import (
     BACKENDS,
     backend_names,
@@ -116,13 +116,13 @@ def test_what_a_backend_does_not_answer_is_a_failure(install: Install) -> None:
 
 
 def test_workers_open_an_installed_backend_by_its_name(install: Install) -> None:
-    from tenbin.backends.ray.worker import Answered, Opened, Terms, Worker, python_version
+    from tenbin.backends.ray.worker import Answered, Expected, Opened, Worker, python_version
     from tenbin.records import Score
     from tenbin.version import __version__
 
     install("my_package", documented("python"), longest="my_package.backend:Longest")
     worker = Worker(
-        BackendSettings("longest"), Terms(__version__, python_version(), "longest-1", 1)
+        BackendSettings("longest"), Expected(__version__, python_version(), "longest-1", 1)
     )
     assert isinstance(worker.open(), Opened)
     answered = worker.answer([Score("k", "p", ("a", "bb"))])

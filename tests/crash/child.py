@@ -41,7 +41,7 @@ STAGES = {
     "forward": "tenbin.backends.text.score_collector:ScoreCollector.targets",
     "decoding": "tenbin.backends.hf.generation.decode:DecodeStepper.step",
     "posting": "tenbin.backends.openai.client:Client.post",
-    "handing out": "tenbin.backends.ray.worker_pool:Crew.give",
+    "handing out": "tenbin.backends.ray.worker_pool:WorkerPool.give",
 }
 """Functions whose calls are steps, by the name of their stage."""
 

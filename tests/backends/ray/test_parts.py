@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tenbin.backends.base import BackendSettings, Workers
-from tenbin.backends.ray.resources import device_for, each_worker, memory_share, worker_count
-from tenbin.backends.ray.worker import Answered, Opened, Refused, Terms, Worker, python_version
+from tenbin.backends.base import BackendSettings, BaseBackend, Capabilities, Workers
+from tenbin.backends.ray.backend import RayBackend
+from tenbin.backends.ray.capacity import device_for, memory_share, worker_count, worker_resources
+from tenbin.backends.ray.worker import Answered, Expected, Opened, Refused, Worker, python_version
 from tenbin.backends.ray.worker_pool import _reason
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError, ConfigError, ModelLost
@@ -40,7 +41,7 @@ def test_gpus_of_a_worker(
     model: str, arguments: dict[str, Any], device: str | None, there: Any, gpus: float
 ) -> None:
     settings = BackendSettings(model, arguments, device=device)
-    assert each_worker(settings, Workers(2), there)["GPU"] == gpus
+    assert worker_resources(settings, Workers(2), there)["GPU"] == gpus
 
 
 def test_the_device_is_settled_before_workers_look() -> None:
@@ -55,12 +56,12 @@ def test_the_device_is_settled_before_workers_look() -> None:
 
 def test_contradictions_are_refused() -> None:
     with pytest.raises(ConfigError, match="sees no GPU"):
-        each_worker(BackendSettings("hf", device="cuda"), Workers(2, num_gpus=0.0), _GPUS)
+        worker_resources(BackendSettings("hf", device="cuda"), Workers(2, num_gpus=0.0), _GPUS)
     with pytest.raises(ConfigError, match="this machine has 8"):
         worker_count(Workers(9), {"CPU": 1, "GPU": 1}, _GPUS)
     spread = {"tensor_parallel_size": 2, "distributed_executor_backend": "ray"}
     with pytest.raises(ConfigError, match="beside those that its worker has"):
-        each_worker(BackendSettings("vllm", spread), Workers(2), _GPUS)
+        worker_resources(BackendSettings("vllm", spread), Workers(2), _GPUS)
 
 
 def test_as_many_workers_as_there_is_room_for() -> None:
@@ -72,8 +73,8 @@ def test_as_many_workers_as_there_is_room_for() -> None:
 
 def _worker(**changed: Any) -> Worker:
     settings = BackendSettings("scripted")
-    terms = Terms(__version__, python_version(), open_backend(settings).fingerprint, 1)
-    return Worker(settings, replace(terms, **changed))
+    expected = Expected(__version__, python_version(), open_backend(settings).fingerprint, 1)
+    return Worker(settings, replace(expected, **changed))
 
 
 def test_a_worker_opens_and_answers() -> None:
@@ -83,6 +84,36 @@ def test_a_worker_opens_and_answers() -> None:
     assert isinstance(first, Answered) and isinstance(second, Answered)
     assert [key for key, _ in [*first.pairs, *second.pairs]] == ["a", "b"]
     assert first.description is not None and second.description is None  # no news
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_an_interrupted_run_is_cut_into_the_same_shards(resumable: bool) -> None:
+    class Wrapped(BaseBackend):
+        fingerprint = "wrapped"
+        capabilities = Capabilities(resumable=resumable)
+
+    each = {"CPU": 1.0, "GPU": 0.0}
+    backend = RayBackend(Wrapped(), BackendSettings("any"), Workers(2, shard_size=8), 2, each)
+    requests = [Rolling(f"k{at:03}", f"text {at:03}") for at in range(200)]
+    whole = [[r.key for r in shard.requests] for shard in backend._shards(requests, frozenset())]
+    assert len(whole) > 20 and sum(map(len, whole)) == 200
+    # Two shards are known, and a part of a third.
+    known = frozenset((*whole[0], *whole[3], whole[7][0]))
+    rest = list(backend._shards(requests, known))
+    expected = [shard for at, shard in enumerate(whole) if at not in (0, 3)]
+    if not resumable:
+        expected[5] = whole[7][1:]
+    assert [[request.key for request in shard.requests] for shard in rest] == expected
+    assert {key for shard in rest for key in shard.known} == ({whole[7][0]} if resumable else set())
+
+
+def test_a_worker_passes_known_requests_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker, passed = _worker(), []
+    worker.open()
+    monkeypatch.setattr(worker._backend, "run", lambda *given: passed.append(given) or [])
+    worker.answer([Rolling("a", "x")])
+    worker.answer([Rolling("a", "x"), Rolling("b", "y")], frozenset({"a"}))
+    assert [len(given) for given in passed] == [1, 2] and passed[1][1] == {"a"}
 
 
 def test_a_worker_whose_model_is_gone_is_a_death_and_no_refusal(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenbin.backends.ray import sharding as cutting
-from tenbin.backends.ray.sharding import MOST_CHARACTERS, shared_beginning
+from tenbin.backends.ray.sharding import MOST_CHARACTERS, shared_prefix
 from tenbin.pipeline.requests import generate_request, roll_request, score_request
 from tenbin.records import Request
 
@@ -100,7 +100,7 @@ def test_long_texts_close_a_shard_early() -> None:
     assert len(shards) >= 5
 
 
-def test_a_shared_beginning_is_counted_once() -> None:
+def test_a_shared_prefix_is_counted_once() -> None:
     """Sixty questions about one long text are one shard: their work is little."""
     text = "本文" * 5_000
     plan = [score_request(f"{text}問い{number}", ("はい", "いいえ")) for number in range(60)]
@@ -125,14 +125,14 @@ def _distinct(requests: list[Request] | tuple[Request, ...]) -> int:
     total, before = 0, ""
     for request in requests:
         text = text_of(request)
-        total += len(text) - shared_beginning(text, before)
+        total += len(text) - shared_prefix(text, before)
         before = text
     return total
 
 
 @given(_WORDS, _WORDS, _WORDS)
 @settings(max_examples=300)
-def test_shared_beginnings(head: str, first: str, second: str) -> None:
+def test_shared_prefixs(head: str, first: str, second: str) -> None:
     pair = [head + first, head + second]
     longest = max(at for at in range(len(pair[0]) + 1) if pair[1].startswith(pair[0][:at]))
-    assert shared_beginning(*pair) == longest
+    assert shared_prefix(*pair) == longest

@@ -1,1 +1,1 @@
-"""Any backend on many workers: Ray carries requests to them and answers back."""
+"""Any backend on the workers of a Ray cluster (`--workers`)."""

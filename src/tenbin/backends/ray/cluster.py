@@ -1,7 +1,6 @@
-"""The Ray cluster: one that is there, or one of this machine's own for the length of a run.
+"""Connecting to a Ray cluster, or starting one on this machine for the length of a run.
 
-Knows how to come and go; knows no worker and no request. Nothing is told
-to Ray's makers, and no dashboard is opened.
+Usage statistics are not sent to Ray's makers, and no dashboard is opened.
 """
 
 from __future__ import annotations
@@ -19,38 +18,38 @@ from typing import Any
 from tenbin.errors import BackendError, ConfigError
 
 _SECONDS = 10.0
-"""How long a cluster may take to take a connection."""
+"""Longest wait for a connection to a cluster."""
 _OBJECT_STORE = 256 << 20
-"""Bytes of shared memory of a cluster of our own: some shards a worker are under way at a time."""
+"""Shared memory of a local cluster in bytes: few shards per worker are under way at a time."""
 
-# Read by Ray as it is imported: here, so that it holds for whoever imports Ray after this module.
+# Ray reads these at import, so they are set when this module is imported.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# A worker without GPUs sees what it would see without Ray: Ray's own default from now on.
+# A worker without GPUs sees the same devices as without Ray: the default of later versions.
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 _lock = threading.Lock()
 _joined: dict[str | None, int] = {}
-"""How many users each connection has that this module made: Ray has one a process."""
+"""Users of each connection that this module made: Ray allows one connection per process."""
 
 
 def join_cluster(address: str | None, num_cpus: float) -> None:
-    """Connect to a cluster, or start one; where the process is connected already, use that.
+    """Connect to a cluster or start one; a connection of the process is used if there is one.
 
     Args:
-        address: `auto`, HOST:PORT or ray://HOST:PORT; None starts one here.
-        num_cpus: CPUs that a cluster of our own must have at least.
+        address: `auto`, HOST:PORT or ray://HOST:PORT; None starts a local cluster.
+        num_cpus: Fewest CPUs of a local cluster.
 
     Raises:
         BackendError: There is no cluster at this address.
     """
     if address is None and "ray" not in sys.modules:
-        # Ray binds to loopback alone where it is told that there are no other machines.
+        # Makes Ray bind to loopback only: there are no other machines.
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     import ray
 
     with _lock:
         if not _joined and ray.is_initialized():
-            return  # whoever connected will leave
+            return  # whoever made the connection closes it
         if not _joined:
             _connect(ray, address, num_cpus)
         elif address not in _joined:
@@ -64,7 +63,7 @@ def join_cluster(address: str | None, num_cpus: float) -> None:
 
 @contextmanager
 def joined_cluster(address: str | None, num_cpus: float) -> Iterator[None]:
-    """Keep a cluster while several backends come and go."""
+    """Stay connected for the length of the block, while several backends come and go."""
     join_cluster(address, num_cpus)
     try:
         yield
@@ -73,7 +72,7 @@ def joined_cluster(address: str | None, num_cpus: float) -> Iterator[None]:
 
 
 def own_address() -> str:
-    """Where other processes of this machine find a cluster that this one has started."""
+    """Address at which other processes of this machine reach the local cluster."""
     import ray
 
     known: Any = ray
@@ -81,14 +80,14 @@ def own_address() -> str:
 
 
 def attach(address: str) -> None:
-    """Be connected for the length of this process, whatever backends come and go."""
+    """Connect for the life of this process, while backends come and go."""
     import ray
 
     _connect(ray, address, 0.0)
 
 
 def leave_cluster(address: str | None) -> None:
-    """Disconnect where this module connected and nobody else is left; ends a cluster of our own."""
+    """Disconnect when the last user of a connection leaves; this ends a local cluster."""
     import ray
 
     with _lock:
@@ -106,21 +105,21 @@ def _connect(ray: Any, address: str | None, num_cpus: float) -> None:
     if address is None:
         options |= {
             "num_cpus": max(os.cpu_count() or 1, -int(-num_cpus // 1)),
-            # Without it Ray joins whatever cluster somebody else has started on this machine.
+            # Otherwise Ray would join any cluster that is running on this machine.
             "address": "local",
             "include_dashboard": False,
             "object_store_memory": _OBJECT_STORE,
         }
     else:
         options["address"] = address
-        _knock(address)
+        _check_listening(address)
     try:
-        with _own_signals():
+        with _kept_signals():
             ray.init(**options)
     except (ConnectionError, OSError, RuntimeError, ValueError, TimeoutError) as error:
         if address is None:
             raise BackendError(f"Ray could not be started here: {_first_line(error)}") from error
-        raise _nobody(address, error) from error
+        raise _unreachable(address, error) from error
     except ImportError as error:
         raise BackendError(
             f"ray://… needs Ray's client: {_first_line(error)}", "pip install 'ray[client]'"
@@ -128,8 +127,8 @@ def _connect(ray: Any, address: str | None, num_cpus: float) -> None:
 
 
 @contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keep what this process does when it is told to end: Ray would exit at once."""
+def _kept_signals() -> Iterator[None]:
+    """Keep this process's handler of SIGTERM: Ray's would exit at once."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -138,23 +137,23 @@ def _own_signals() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _knock(address: str) -> None:
-    """See that somebody listens: Ray itself tries for many minutes."""
+def _check_listening(address: str) -> None:
+    """Check that something listens at the address: Ray itself would try for many minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:
         return
     if not port.isdecimal():
         raise ConfigError(
-            f"--ray_address {address}: {port!r} is no port",
+            f"--ray_address {address}: {port!r} is not a port",
             "write auto, HOST:PORT or ray://HOST:PORT",
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS).close()
     except (OSError, OverflowError) as error:
-        raise _nobody(address, error) from error
+        raise _unreachable(address, error) from error
 
 
-def _nobody(address: str, error: BaseException) -> BackendError:
+def _unreachable(address: str, error: BaseException) -> BackendError:
     if address.startswith("ray://") and "timeout" in str(error):
         return BackendError(
             f"the Ray cluster at {address} does not let this machine in: {_first_line(error)}",

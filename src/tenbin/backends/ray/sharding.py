@@ -1,12 +1,11 @@
-"""Cuts requests into shards along the tree of their beginnings, so that sharing survives the cut.
+"""Cuts requests into shards along their prefix tree, so that shared prefixes stay together.
 
 Requests come in the order of kind and text, which is a walk through the prefix tree; a shard is a
-stretch of that walk, cut off when it is asked for. Shards decide which requests are batched
-together, so the cut must not depend on who answers it: a shard is closed by its own requests alone,
-never by what follows it, by the number of workers or by how many requests there are. Hence, where
-finished shards are taken away, the others are cut as they were. A shard may also be closed early,
-after a request whose key says so: where single requests are missing (failures are not kept and are
-asked again), cuts fall together again soon after them. Knows requests; knows no worker and no Ray.
+part of that walk. Shards decide which requests are batched together, so the cut must not depend on
+the workers: a shard is closed by its own requests alone, never by what follows it, by the number of
+workers or by the number of requests. So the others stay the same when finished shards are removed.
+A shard may also be closed early, after a request whose key says so: where single requests are
+missing, the cuts coincide again soon after them.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from tenbin.records import Generate, Request, Score
 
 MOST_CHARACTERS = 200_000
-"""New characters a shard at most: what was read for the request before it is not counted."""
-_WRITTEN = 4
-"""Characters read that cost as much as a token written, roughly: it closes shards, no more."""
+"""Most new characters of a shard; the prefix shared with the request before is not counted."""
+_CHARACTERS_PER_TOKEN = 4
+"""Prompt characters that cost roughly as much as one generated token; used to size shards."""
 
 
 def cut(requests: Iterable[Request], size: int) -> Iterator[tuple[Request, ...]]:
@@ -27,10 +26,10 @@ def cut(requests: Iterable[Request], size: int) -> Iterator[tuple[Request, ...]]
 
     Args:
         requests: In the order of their places.
-        size: Where a shard is closed at the latest; a quarter closes one at the earliest.
+        size: Most requests of a shard; it may be closed from a quarter of that on.
 
     Raises:
-        ValueError: They are in another order, in which hardly anything would be shared.
+        ValueError: They are in another order, in which few prefixes would be shared.
     """
     shard: list[Request] = []
     work, before = 0, None
@@ -55,21 +54,21 @@ def _closes(request: Request, count: int, work: int, size: int) -> bool:
         return True
     if 4 * count < size and 4 * work < MOST_CHARACTERS:
         return False
-    # One request in size / 4: most shards end so, and where two ways of cutting differ, one in two
-    # such requests ends a shard of both, from which on they are the same.
+    # One request in size / 4 closes a shard: most shards end so, and where two cuts differ, one in
+    # two such requests ends a shard of both, after which they coincide.
     return zlib.crc32(request.key.encode()) % max(2, size // 4) == 0
 
 
 def _new_work(request: Request, before: Request | None) -> int:
     text = request.place[1]
-    new = len(text) - (shared_beginning(text, before.place[1]) if before is not None else 0)
+    new = len(text) - (shared_prefix(text, before.place[1]) if before is not None else 0)
     if isinstance(request, Score):
         return new + sum(len(continuation) for continuation in request.continuations)
-    return new + _WRITTEN * request.room if isinstance(request, Generate) else new
+    return new + _CHARACTERS_PER_TOKEN * request.room if isinstance(request, Generate) else new
 
 
-def shared_beginning(first: str, second: str) -> int:
-    """Characters that two texts begin with alike; by halving, since slices compare quickly."""
+def shared_prefix(first: str, second: str) -> int:
+    """Length of the common prefix of two texts; by bisection, since slices compare quickly."""
     low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2

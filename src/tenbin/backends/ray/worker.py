@@ -1,8 +1,7 @@
-"""The worker: a process of its own that opens the model once and answers shards.
+"""The worker: a Ray actor on any node that opens the backend once and answers shards.
 
-Runs as a Ray actor, on any node. What a user can mend travels back as a record and not as an
-exception, so that the driver says it in its own words. Knows the backend protocol; knows neither
-the other workers nor the plan.
+Errors that a user can mend are returned as records instead of raised, so that the driver reports
+them like its own.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from tenbin.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What the driver expects of a worker: whoever differs would give other answers."""
+class Expected:
+    """What a worker must match, since it would give other answers otherwise."""
 
     version: str
-    """Of tenbin."""
+    """tenbin's version."""
     python: str
     fingerprint: str
     threads: int
@@ -35,7 +34,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A worker that is ready."""
+    """The backend is open."""
 
     node: str
     pid: int
@@ -48,13 +47,13 @@ class Answered:
     pairs: Sequence[tuple[str, Response]]
     seconds: float
     description: Mapping[str, Any] | None
-    """What the backend says of itself, where that is news."""
+    """The backend's description, if it changed since the last shard."""
     notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Something the user can mend, said by a worker."""
+    """An error that the user can mend."""
 
     message: str
     hint: str
@@ -64,22 +63,22 @@ class Refused:
 class Worker:
     """Answers shards with a backend of its own."""
 
-    def __init__(self, settings: BackendSettings, terms: Terms) -> None:
-        """Remember what to open; nothing is opened yet, so that making a worker cannot fail."""
-        self._terms = terms
+    def __init__(self, settings: BackendSettings, expected: Expected) -> None:
+        """Keep what to open; nothing is opened yet, so that making a worker cannot fail."""
+        self._expected = expected
         self._notices: list[str] = []
         self._settings = replace(settings, notify=self._notices.append)
         self._backend: Backend | None = None
         self._described: Mapping[str, Any] | None = None
 
     def open(self) -> Opened | Refused:
-        """Open the backend and see that it is the one that the driver means."""
+        """Open the backend and check that it is the one that the driver expects."""
         node = socket.gethostname()
         try:
-            _check_versions(self._terms, node)
-            _limit_threads(self._terms.threads)
+            _check_versions(self._expected, node)
+            _limit_threads(self._expected.threads)
             self._backend = open_backend(self._settings)
-            _check_fingerprint(self._backend.fingerprint, self._terms.fingerprint, node)
+            _check_fingerprint(self._backend.fingerprint, self._expected.fingerprint, node)
         except TenbinError as error:
             return Refused(error.message, error.hint, node)
         return Opened(node, os.getpid())
@@ -110,28 +109,28 @@ class Worker:
         return Answered(pairs, seconds, news, notices)
 
     def close(self) -> None:
-        """Free what the model holds: processes that a backend started do not end with this one."""
+        """Close the backend: processes that it started do not end with this one."""
         if self._backend is not None:
             self._backend.close()
 
 
 def python_version() -> str:
-    """Major and minor: what pickled records may depend on."""
+    """Major and minor version, which pickled records may depend on."""
     return ".".join(map(str, sys.version_info[:2]))
 
 
-def _check_versions(terms: Terms, node: str) -> None:
+def _check_versions(expected: Expected, node: str) -> None:
     here = (__version__, python_version())
-    if here != (terms.version, terms.python):
+    if here != (expected.version, expected.python):
         raise BackendError(
             f"node {node} has tenbin {here[0]} on Python {here[1]}, the driver tenbin "
-            f"{terms.version} on Python {terms.python}",
+            f"{expected.version} on Python {expected.python}",
             "install the same version on every node",
         )
 
 
-def _check_fingerprint(found: str, expected: str, node: str) -> None:
-    if found != expected:
+def _check_fingerprint(found: str, wanted: str, node: str) -> None:
+    if found != wanted:
         raise BackendError(
             f"node {node} has another model under the same name, or another version of the "
             "libraries that run it",
@@ -141,10 +140,10 @@ def _check_fingerprint(found: str, expected: str, node: str) -> None:
 
 
 def _limit_threads(threads: int) -> None:
-    """As many threads as CPUs were asked for, the same on every node: sums depend on it."""
+    """Use as many threads as CPUs are reserved, the same on every node: sums depend on it."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(threads)
-    # On a CPU vLLM takes all cores and binds to them, which several workers would then fight for.
+    # On a CPU vLLM would bind to all cores, for which several workers would compete.
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)

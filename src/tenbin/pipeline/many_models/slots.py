@@ -36,12 +36,11 @@ def place_for(entries: Sequence[Entry]) -> Iterator[Place]:
     if len(workers) < len(settings):
         yield Place()
         return
-    from tenbin.backends.ray.capacity import total_resources
+    from tenbin.backends.ray.capacity import runs_that_fit, total_resources
     from tenbin.backends.ray.cluster import joined_cluster, own_address
-    from tenbin.backends.ray.resources import room_for
 
     most = max((one.count or 1) * one.num_cpus for one in workers)
     with joined_cluster(workers[0].address, most):
         there = total_resources()
-        room = 1 + max(room_for(one, there) for one in settings)
+        room = 1 + max(runs_that_fit(one, there) for one in settings)
         yield Place(room, own_address() if workers[0].address is None else None)
