@@ -184,7 +184,7 @@ def gain(data_dir: str, documents: int, turns: int) -> dict[str, Any]:
     """One engine, the same few-shot requests, in turns with the cache and without."""
     from tenbin.backends.text.score_requests import answer_scores
     from tenbin.backends.vllm.backend import VllmBackend
-    from tenbin.backends.vllm.scoring import PREFIX_CACHE, PROMPT_LOGPROBS, VllmCore
+    from tenbin.backends.vllm.scoring import PREFIX_CACHE, PROMPT_LOGPROBS, VllmScoring
 
     backend = vllm("float32")
     assert isinstance(backend, VllmBackend)
@@ -201,7 +201,7 @@ def gain(data_dir: str, documents: int, turns: int) -> dict[str, Any]:
         for way, measured in times.items():
             engine._inner.reset_prefix_cache()
             engine.prompt_tokens = engine.cached_tokens = 0
-            core = VllmCore(engine, way)
+            core = VllmScoring(engine, way)
             wall, cpu = time.perf_counter(), cpu_seconds()
             answers[way] = dict(answer_scores(core, backend.tokenizer, "joint", requests))
             measured.append(

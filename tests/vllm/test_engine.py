@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.text.encoding import Row
-from tenbin.backends.vllm.scoring import PROMPT_LOGPROBS, VllmCore
+from tenbin.backends.vllm.scoring import PROMPT_LOGPROBS, VllmScoring
 from tenbin.records import (
     Failure,
     Generate,
@@ -86,7 +86,7 @@ def test_the_way_without_the_cache_gives_the_same(backend: Any) -> None:
     ids = tuple(3 + (7 * at) % 250 for at in range(3 * BLOCK))
     rows = [Row((*ids, 9), 1), Row((*ids, 10), 1), Row((*ids, 9, 30, 31), 3), Row(ids, 40)]
     cached = dict(backend._scoring().score([rows]))[0]
-    slow = dict(VllmCore(backend._started(), PROMPT_LOGPROBS).score([rows]))[0]
+    slow = dict(VllmScoring(backend._started(), PROMPT_LOGPROBS).score([rows]))[0]
     assert isinstance(cached, tuple) and isinstance(slow, tuple)
     assert [s.logprob for s in cached] == pytest.approx([s.logprob for s in slow], abs=NOISE)
     assert [s.greedy for s in cached] == [s.greedy for s in slow]

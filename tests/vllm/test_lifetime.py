@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.backends.registry import open_backend
-from tenbin.backends.vllm.log import remove_leftovers
+from tenbin.backends.vllm.processes import remove_leftovers
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Text
 from tests.vllm.conftest import settings

@@ -80,7 +80,7 @@ _ENTRIES = {
     ),
     "vllm": Entry(
         "tenbin.backends.vllm.backend:open_vllm",
-        check="tenbin.backends.vllm.check:check_model",
+        check="tenbin.backends.vllm.arguments:check_arguments",
         reader="tenbin.backends.vllm.checkpoint:open_inspector",
         extra="vllm",
         on_gpus=True,

@@ -16,10 +16,10 @@ from tenbin.backends.text.encoding import EncodedPrompt
 from tenbin.backends.text.score_requests import answer_scores
 from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.backends.text.tokenizer import HfTokenizer
-from tenbin.backends.vllm.engine import Asked
-from tenbin.backends.vllm.generation import VllmWriter
-from tenbin.backends.vllm.probe import choose_way, require_finite
-from tenbin.backends.vllm.scoring import PROMPT_LOGPROBS, VllmCore
+from tenbin.backends.vllm.engine import EngineRequest
+from tenbin.backends.vllm.generation import VllmGeneration
+from tenbin.backends.vllm.probe import choose_method, require_finite
+from tenbin.backends.vllm.scoring import PROMPT_LOGPROBS, VllmScoring
 from tenbin.records import Failure, Score, Scores, Text
 from tests.backends.tiny import make_tokenizer
 
@@ -43,22 +43,22 @@ class Engine:
     def __init__(self, logprob: Callable[[tuple[int, ...], int], float], writes: int = 5) -> None:
         self.logprob = logprob
         self.writes = writes
-        self.asked: list[Asked] = []
+        self.asked: list[EngineRequest] = []
         self.prompt_tokens = self.cached_tokens = 0
         cache = SimpleNamespace(block_size=4, enable_prefix_caching=True)
         model = SimpleNamespace(get_vocab_size=lambda: VOCABULARY)
         self.config = SimpleNamespace(cache_config=cache, model_config=model)
 
-    def outputs(self, waiting: deque[Asked]) -> Iterator[tuple[Asked, Any]]:
+    def outputs(self, waiting: deque[EngineRequest]) -> Iterator[tuple[EngineRequest, Any]]:
         while waiting:
             asked = waiting.popleft()
             self.asked.append(asked)
             yield asked, self._output(asked)
 
-    def drop(self, asked: Asked) -> None:
+    def drop(self, asked: EngineRequest) -> None:
         pass
 
-    def _output(self, asked: Asked) -> Any:
+    def _output(self, asked: EngineRequest) -> Any:
         ids, wanted = tuple(asked.ids), asked.params
         broken = math.isnan(self.logprob(ids, self.writes))
         token = 0 if broken else self.writes
@@ -97,7 +97,7 @@ def test_documents_that_overflow_fail_and_others_do_not() -> None:
     sick, well = Score("sick", "日本", (" a", " b")), Score("well", "a", (" a", " b"))
     first = tokenizer.encode_prompts(["日本"])["日本"][0]
     engine: Any = Engine(lambda ids, token: math.nan if first in ids else -1.0)
-    core = VllmCore(engine, PROMPT_LOGPROBS)
+    core = VllmScoring(engine, PROMPT_LOGPROBS)
     found = dict(answer_scores(core, tokenizer, "joint", [sick, well]))
     assert isinstance(found["sick"], Failure) and found["sick"].kind == "not_finite"
     assert isinstance(found["well"], Scores)
@@ -106,7 +106,7 @@ def test_documents_that_overflow_fail_and_others_do_not() -> None:
 def test_a_broken_model_is_asked_no_document() -> None:
     engine: Any = Engine(broken)
     with pytest.raises(NotFiniteError, match="nan"):
-        choose_way(engine, "auto", "float16", 512)
+        choose_method(engine, "auto", "float16", 512)
     with pytest.raises(NotFiniteError, match="nan"):
         require_finite(engine, 512)
     require_finite(engine, 4)
@@ -116,9 +116,9 @@ def test_a_broken_model_is_asked_no_document() -> None:
 def test_texts_of_nan_are_no_answers(writes: int) -> None:
     """Token 0 is what NaN gives, and also a token like any other."""
     engine: Any = Engine(overflows, writes)
-    writer = VllmWriter(engine, StopCriteria(None, make_tokenizer(), ()))
+    writer = VllmGeneration(engine, StopCriteria(None, make_tokenizer(), ()))
     jobs = [Job(EncodedPrompt(ids, 0), (), 4) for ids in ((1, 2), (1, 7), (7,))]
-    found = dict(writer.write(jobs))
+    found = dict(writer.generate(jobs))
     assert isinstance(found[0], Text) and found[0].token_count == 4
     for at in (1, 2):
         failed = found[at]

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tenbin.backends.vllm.log import Log
-from tenbin.backends.vllm.process_guard import Guard
-from tenbin.backends.vllm.process_output import cause_of, children_write_to
+from tenbin.backends.vllm.processes import Guard, Log, cause_of, children_write_to
 
 LOG = """\
 (EngineCore pid=7) ERROR 01-02 03:04:05 [core.py:9] EngineCore failed to start.
@@ -64,7 +62,7 @@ def left_by_a_killed_process(word: str = "") -> Path:
     """The log of a process that could not remove it."""
     code = (
         "import os\n"
-        "from tenbin.backends.vllm.log import Log\n"
+        "from tenbin.backends.vllm.processes import Log\n"
         f"log = Log(){word}\n"
         "print(getattr(log, 'path', log), flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
@@ -110,7 +108,7 @@ def is_there(pid: int) -> bool:
 def test_a_process_that_ends_without_a_word_takes_its_children_along(tmp_path: Path) -> None:
     code = (
         "import os, subprocess\n"
-        "from tenbin.backends.vllm.process_guard import Guard\n"
+        "from tenbin.backends.vllm.processes import Guard\n"
         "child = subprocess.Popen(['/bin/sleep', '600'], stdout=subprocess.DEVNULL)\n"
         "Guard([child.pid])\n"
         "print(child.pid, flush=True)\n"

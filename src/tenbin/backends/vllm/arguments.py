@@ -1,7 +1,6 @@
-"""What `--model_args` may say to the vllm backend: tenbin's own names, and vLLM's engine options.
+"""The model arguments of the vllm backend: tenbin's own names, and vLLM's engine options.
 
-The names and types of the options are asked of the installed vLLM, so that every version is taken
-as it is. Knows no file and no model.
+Names and types of the options come from the installed vLLM, whatever its version.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from typing import Any
 from tenbin.backends.base import BackendSettings
 from tenbin.backends.checkpoint.arguments import HfArguments, as_boolean
 from tenbin.backends.checkpoint.arguments import read_arguments as read_hf_arguments
-from tenbin.backends.vllm.process_output import quiet_import
+from tenbin.backends.checkpoint.location import check_path
+from tenbin.backends.vllm.processes import quiet_import
 from tenbin.errors import ConfigError
 
 SCORING = ("auto", "prefix_cache", "prompt_logprobs")
@@ -30,15 +30,15 @@ _FILES = (
     "trust_remote_code",
     "gguf_file",
 )
-"""What the hf backend reads under the same names, in the same way."""
+"""Arguments that mean the same as for the hf backend."""
 
 _KEPT = {
     "model": "name the model as pretrained=…",
     "skip_tokenizer_init": "texts are encoded by tenbin",
     "tokenizer_mode": "texts are encoded by tenbin",
     "tokenizer_revision": "texts are encoded by tenbin",
-    "generation_config": "how answers are drawn is said with --gen_kwargs",
-    "override_generation_config": "how answers are drawn is said with --gen_kwargs",
+    "generation_config": "sampling is set with --gen_kwargs",
+    "override_generation_config": "sampling is set with --gen_kwargs",
     "logits_processors": "answers must be the model's own",
     "logprobs_mode": "scores are plain log-probabilities",
     "runner": "the model has to generate",
@@ -52,11 +52,11 @@ class VllmArguments:
     """The model arguments of one run."""
 
     files: HfArguments
-    """Where the model is and how its texts are encoded, as the hf backend understands it."""
+    """Where the model is and how texts are encoded, as for the hf backend."""
     scoring: str
-    """How scores are asked for: `auto`, or a way by name."""
+    """The scoring method: `auto`, `prefix_cache` or `prompt_logprobs`."""
     options: Mapping[str, Any]
-    """vLLM's engine options, by its own names and in its own types."""
+    """vLLM's engine options, with its names and types."""
 
 
 def read_arguments(settings: BackendSettings) -> VllmArguments:
@@ -68,12 +68,12 @@ def read_arguments(settings: BackendSettings) -> VllmArguments:
     given = dict(settings.model_args)
     if not given.get("pretrained"):
         raise ConfigError(
-            "the vllm backend needs to know the model",
+            "the vllm backend needs a model",
             "add --model_args pretrained=FOLDER_OR_HUB_ID",
         )
     scoring = str(given.pop("scoring", "auto"))
     if scoring not in SCORING:
-        raise ConfigError(f"model argument scoring={scoring!r} is none of {', '.join(SCORING)}")
+        raise ConfigError(f"model argument scoring={scoring!r} is not one of {', '.join(SCORING)}")
     window = given.pop("max_model_len", None)
     own = {name: given.pop(name) for name in _FILES if name in given}
     known = engine_options()
@@ -89,8 +89,18 @@ def read_arguments(settings: BackendSettings) -> VllmArguments:
     return VllmArguments(files, scoring, options)
 
 
+def check_arguments(settings: BackendSettings) -> None:
+    """Check the settings of a `vllm` model before vLLM is started.
+
+    Raises:
+        ConfigError: A model argument is wrong.
+        BackendError: There is nothing at the path that is named; a hub id is not looked up.
+    """
+    check_path(read_arguments(settings).files)
+
+
 def engine_options() -> dict[str, Any]:
-    """The installed vLLM's engine options: how its own command line reads each of them."""
+    """The installed vLLM's engine options, each as the action of its own argument parser."""
     with quiet_import():
         from vllm.engine.arg_utils import EngineArgs
         from vllm.utils.argparse_utils import FlexibleArgumentParser
@@ -102,7 +112,7 @@ def engine_options() -> dict[str, Any]:
 
 
 def _typed(name: str, value: object, known: Mapping[str, Any]) -> Any:
-    """A value as vLLM's own command line would read it; what a run file gives stays as it is."""
+    """A value as vLLM's command line would read it; typed values of a run file stay as they are."""
     if reason := _KEPT.get(name):
         raise ConfigError(f"the vLLM option {name} is set by tenbin", reason)
     if name not in known:
@@ -124,7 +134,7 @@ def _typed(name: str, value: object, known: Mapping[str, Any]) -> Any:
         raise ConfigError(f"model argument {name}={value!r}: {error}") from None
     if action.choices is not None and typed not in action.choices:
         allowed = ", ".join(map(str, action.choices))
-        raise ConfigError(f"model argument {name}={value!r} is none of {allowed}")
+        raise ConfigError(f"model argument {name}={value!r} is not one of {allowed}")
     return typed
 
 
@@ -145,7 +155,7 @@ def _window(max_length: object, max_model_len: object) -> object:
 
 
 def _refuse_copies(options: Mapping[str, Any]) -> None:
-    """vLLM's engine inside a process is one copy of the model; more need processes of their own."""
+    """Refuse several copies of the model in one process: they need workers."""
     copies = options.get("data_parallel_size") or 1
     if copies != 1:
         raise ConfigError(

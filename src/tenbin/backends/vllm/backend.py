@@ -1,8 +1,7 @@
 """The vllm backend: vLLM inside this process answers requests.
 
-Joins the parts of this folder and holds no method of its own. Texts become tokens, and scores and
-tokens become answers, by the code of the hf backend; between them stands vLLM instead of its
-engine. Opening it is cheap but for the import; the engine is started by the first run.
+Texts become tokens, and tokens become answers, by the code that the hf backend uses; the engine
+between is vLLM's. Opening is cheap but for the import; the engine is started by the first run.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from tenbin.backends.text.stop_criteria import Job, StopCriteria, job_of
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.vllm.checkpoint import VllmCheckpoint, library_version, open_checkpoint
 from tenbin.backends.vllm.engine import Engine, start_engine
-from tenbin.backends.vllm.generation import VllmWriter
-from tenbin.backends.vllm.probe import Verdict, choose_way, require_finite
-from tenbin.backends.vllm.scoring import PREFIX_CACHE, VllmCore
+from tenbin.backends.vllm.generation import VllmGeneration
+from tenbin.backends.vllm.probe import ProbeResult, choose_method, require_finite
+from tenbin.backends.vllm.scoring import PREFIX_CACHE, VllmScoring
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Rolling, Score
 
 _PORTION = 4096
-"""Requests that are taken at a time: bounds the memory that token ids take."""
+"""Requests that are encoded at a time: bounds the memory of token ids."""
 _NOT_RUN = "not run"
 
 
@@ -40,21 +39,21 @@ class VllmBackend:
         encoding: Encoding,
         notify: Callable[[str], None] | None = None,
     ) -> None:
-        """Prepare a backend; `open_vllm` is the usual way in.
+        """Prepare a backend; see `open_vllm`.
 
         Args:
             checkpoint: What is known of the model.
-            encoding: How prompt and answer meet.
-            notify: Told what takes long, and what was passed over.
+            encoding: How prompt and answer are joined.
+            notify: Called with what takes long, and which method was chosen.
         """
         self.fingerprint = checkpoint.fingerprint
         self._checkpoint = checkpoint
         self._encoding = encoding
         self._notify = notify
         self._engine: Engine | None = None
-        self._core: VllmCore | None = None
-        self._verdict: Verdict | None = None
-        self._writer: VllmWriter | None = None
+        self._scoring_engine: VllmScoring | None = None
+        self._probe: ProbeResult | None = None
+        self._generation: VllmGeneration | None = None
         self._closed = False
 
     @property
@@ -72,16 +71,16 @@ class VllmBackend:
         tokenizer = self._checkpoint.tokenizer
         engine: dict[str, Any] = {
             "name": "vllm",
-            "mode": self._core.mode if self._core else _NOT_RUN,
-            "generation": self._writer.mode if self._writer else _NOT_RUN,
+            "mode": self._scoring_engine.mode if self._scoring_engine else _NOT_RUN,
+            "generation": self._generation.mode if self._generation else _NOT_RUN,
             "asked": self._checkpoint.scoring,
-            "probe": self._verdict.reason if self._verdict else _NOT_RUN,
+            "probe": self._probe.reason if self._probe else _NOT_RUN,
             "version": library_version(),
         }
         if self._engine is not None:
             engine |= _running(self._engine)
-        if self._core is not None:
-            engine["asked_again"] = self._core.asked_again
+        if self._scoring_engine is not None:
+            engine["asked_again"] = self._scoring_engine.asked_again
         return {
             "engine": engine,
             **self._checkpoint.facts,
@@ -108,17 +107,17 @@ class VllmBackend:
                 yield from answer_scores(core, tokenizer, self._encoding, scores)
                 yield from answer_rolling(core, tokenizer, rolls)
             if texts:
-                yield from self._write(texts)
+                yield from self._generate(texts)
 
     def close(self) -> None:
         """End vLLM's processes and free what they hold."""
         self._closed = True
         engine, self._engine = self._engine, None
-        self._core = self._writer = None
+        self._scoring_engine = self._generation = None
         if engine is not None:
             engine.close()
 
-    def _write(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:
+    def _generate(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:
         asked: list[tuple[str, Job]] = []
         encoded = encode_prompts(self._checkpoint.tokenizer, requests)
         for request, found in zip(requests, encoded, strict=True):
@@ -126,12 +125,12 @@ class VllmBackend:
                 asked.append((request.key, job_of(request, found)))
             else:
                 yield request.key, found
-        if self._writer is None:
+        if self._generation is None:
             pens = StopCriteria(None, self._checkpoint.tokenizer.inner, self._checkpoint.ends)
-            if self._core is None:
+            if self._scoring_engine is None:
                 require_finite(self._started(), self._checkpoint.tokenizer.max_length)
-            self._writer = VllmWriter(self._started(), pens)
-        for number, text in self._writer.write([job for _, job in asked]):
+            self._generation = VllmGeneration(self._started(), pens)
+        for number, text in self._generation.generate([job for _, job in asked]):
             yield asked[number][0], text
 
     def _started(self) -> Engine:
@@ -142,16 +141,16 @@ class VllmBackend:
                 self._engine = start_engine(self._checkpoint.options, self._notify)
         return self._engine
 
-    def _scoring(self) -> VllmCore:
-        if self._core is None:
+    def _scoring(self) -> VllmScoring:
+        if self._scoring_engine is None:
             engine, checkpoint = self._started(), self._checkpoint
-            self._verdict = choose_way(
+            self._probe = choose_method(
                 engine, checkpoint.scoring, checkpoint.dtype, checkpoint.tokenizer.max_length
             )
-            self._core = VllmCore(engine, self._verdict.way)
-            if self._verdict.way != PREFIX_CACHE and self._notify is not None:
-                self._notify(f"scoring by {self._verdict.way}; {self._verdict.reason}")
-        return self._core
+            self._scoring_engine = VllmScoring(engine, self._probe.method)
+            if self._probe.method != PREFIX_CACHE and self._notify is not None:
+                self._notify(f"scoring by {self._probe.method}; {self._probe.reason}")
+        return self._scoring_engine
 
 
 def open_vllm(settings: BackendSettings) -> Backend:
@@ -165,7 +164,7 @@ def open_vllm(settings: BackendSettings) -> Backend:
 
 
 def _running(engine: Engine) -> dict[str, Any]:
-    """What a started engine has decided, and what its cache was good for."""
+    """What a started engine decided, and how much its cache saved."""
     config = engine.config
     return {
         "parallel": {

