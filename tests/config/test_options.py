@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from tenbin.cli.parser import COMMANDS, build_parser
-from tenbin.config import OPTIONS, RunConfig, build_config, show_in_signature
+from tenbin.config import OPTIONS, RunConfig, build_config, repeating_flags, show_in_signature
 from tenbin.config.run_options import RunOptions
 from tenbin.files.yaml_text import read_yaml, write_yaml
 from tests.conftest import ROOT
@@ -73,6 +73,20 @@ def test_defaults_are_what_a_config_has_when_nothing_is_given() -> None:
     config = build_config({"tasks": "jnli"})
     for option in list(OPTIONS.values())[1:]:
         assert getattr(config, option.name) == option.default, option.name
+
+
+def test_flags_repeat_a_recorded_config() -> None:
+    given = {"tasks": "jnli,jsquad", "limit": "5,0.5", "seed": 0, "model_args": "a=1,b=x y",
+             "sample_data": True, "system_prompt": "短く", "workers": 2}  # fmt: skip
+    config = build_config(given)
+    recorded = config.recorded()
+    assert "workers" not in recorded and recorded["system_prompt"] == "短く"
+    words = repeating_flags(recorded, without=("tasks",), always=("encoding",))
+    assert words == [
+        "--model_args", "a=1,b=x y", "--limit", "5,0.5", "--seed", "0", "--encoding", "joint",
+        "--sample_data",
+    ]  # fmt: skip
+    assert repeating_flags({"jglue_version": "1.3", "seed": 1234}) == ["--jglue_version", "1.3"]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ writes the last two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -268,6 +268,40 @@ class RunConfig:
 
 OPTIONS = declared_options(RunConfig)
 """Every option by name, in the order of declaration."""
+
+
+def repeating_flags(
+    recorded: Mapping[str, object], without: Collection[str] = (), always: Collection[str] = ()
+) -> list[str]:
+    """The words of a command line that repeat a recorded config, such as `--device`, `cuda`.
+
+    Args:
+        recorded: `config` of a stored run; older runs may have options that are gone.
+        without: Options to leave out.
+        always: Options that are written although they have their default.
+    """
+    words: list[str] = []
+    for name, value in recorded.items():
+        known = OPTIONS.get(name)
+        # By identity: 0 is a value and not False.
+        if value is None or value is False or value == [] or value == {}:
+            continue
+        if name in without or (known and not known.is_flag):
+            continue
+        if known and known.default == value and name not in always:
+            continue
+        words.append(f"--{name}")
+        if value is not True:
+            words.append(_written(value))
+    return words
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={content}" for name, content in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(_written(one) for one in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _plain(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tenbin.analysis.document import ABSENT, FLAT, to_json
 from tenbin.analysis.sweep.options import Option, Swept, swept_tasks
+from tenbin.config import repeating_flags
 from tenbin.results.samples import Outcomes
 from tenbin.results.schema import RunResult
 from tenbin.statistics.intervals import Estimate, estimate
@@ -366,32 +367,15 @@ _REPLACED = frozenset(
         "select_on", "limit", "output_path", "cache_dir",
     }
 )  # fmt: skip
-_DEFAULTS: dict[str, Any] = {
-    "seed": 1234,
-    "batch_size": "auto",
-    "encoding": "joint",
-    "fewshot": "random",
-}
 
 
 def run_command(config: Mapping[str, object], chosen: Sequence[Chosen]) -> str:
     """`tenbin run …` with the chosen tasks and shots, and every other option of the run."""
     shots = [one.shots for one in chosen]
-    words = ["tenbin", "run"]
-    for name, value in config.items():
-        if name in _REPLACED or value in (None, False, [], {}) or _DEFAULTS.get(name) == value:
-            continue
-        words.append(f"--{name}")
-        if value is not True:
-            words.append(_written(value))
+    words = ["tenbin", "run", *repeating_flags(config, _REPLACED, always=("model",))]
     words += ["--tasks", ",".join(one.id for one in chosen)]
     words += ["--num_fewshot", ",".join(map(str, shots if len(set(shots)) > 1 else shots[:1]))]
-    return shlex.join(words)
-
-
-def _written(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ",".join(f"{name}={content}" for name, content in value.items())
-    if isinstance(value, list | tuple):
-        return ",".join(str(part) for part in value)
-    return str(value)
+    command = shlex.join(words)
+    if config.get("system_prompt"):
+        return f"SYSTEM_PROMPT={shlex.quote(str(config['system_prompt']))} {command}"
+    return command

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tenbin.config import repeating_flags
 from tenbin.report.html.model import (
     CellSamples,
     CellSummary,
@@ -26,12 +27,6 @@ _SHOWN_ELSEWHERE = {
 _SWEEP = ("templates", "num_fewshot_sweep", "seeds", "select_on")
 """Options that only `tenbin sweep` has."""
 _NOT_IN_COMMAND = ("output_path", "system_prompt", "cache_dir")
-_DEFAULTS: Mapping[str, Any] = {
-    "seeds": 1,
-    "batch_size": "auto",
-    "encoding": "joint",
-    "fewshot": "random",
-}
 
 
 def run_summary(
@@ -162,23 +157,8 @@ def result_details(result: RunResult) -> dict[str, Any]:
 def repeat_command(config: Mapping[str, object]) -> str:
     """Return the shell command that repeats a run; options are named like the config's keys."""
     swept = any(config.get(name) not in (None, [], 1) for name in _SWEEP)
-    words = ["tenbin", "sweep" if swept else "run"]
-    for name, value in config.items():
-        if name in _NOT_IN_COMMAND or value in (None, False, [], {}):
-            continue
-        if _DEFAULTS.get(name) == value:
-            continue
-        words.append(f"--{name}")
-        if value is not True:
-            words.append(shlex.quote(_option_value(value)))
+    flags = repeating_flags(config, _NOT_IN_COMMAND, always=("model", "seed"))
+    words = ["tenbin", "sweep" if swept else "run", *map(shlex.quote, flags)]
     if config.get("system_prompt"):
         words.insert(0, f"SYSTEM_PROMPT={shlex.quote(str(config['system_prompt']))}")
     return " ".join(words)
-
-
-def _option_value(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ",".join(f"{name}={content}" for name, content in value.items())
-    if isinstance(value, list):
-        return ",".join(_option_value(one) for one in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
