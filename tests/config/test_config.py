@@ -79,7 +79,11 @@ def test_run_file_and_unknown_key(tmp_path: Path) -> None:
 
 def test_profile_settles_and_refuses_contradiction() -> None:
     config = build_config({"tasks": "jnli", "profile": "jp-stable"})
-    assert (config.seed, config.encoding, config.way.add_bos) == (42, "separate", False)
+    assert (config.seed, config.encoding, config.profile_settings.add_bos) == (
+        42,
+        "separate",
+        False,
+    )
     with pytest.raises(ConfigError, match="profile jp-stable sets seed to 42, not 7"):
         build_config({"tasks": "jnli", "profile": "jp-stable", "seed": 7})
     with pytest.raises(ConfigError, match="sets encoding to separate"):

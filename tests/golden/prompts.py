@@ -57,7 +57,7 @@ def _rows(name: str, shots: int, profile: str | None) -> list[dict[str, Any]]:
     return [
         {
             "template": prompt.cell.template,
-            "profile": config.way.name,
+            "profile": config.profile_settings.name,
             "shots": shots,
             "document": prompt.document,
             "examples": list(prompt.examples),

@@ -186,7 +186,7 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], message: str) -> Non
 
 def test_ways_to_write_it() -> None:
     def written(value: Any) -> Thinking | None:
-        return build_config({"tasks": "jnli", "thinking": value}).reasoning
+        return build_config({"tasks": "jnli", "thinking": value}).thinking_settings
 
     # YAML gives on and off as truth values.
     assert written("on") == written(True) == written(["<think>", "</think>"]) == Thinking()

@@ -86,7 +86,7 @@ def _open_tokenizer(
             model="hf",
             model_args=arguments,
             encoding=config.encoding,
-            add_bos=config.way.add_bos,
+            add_bos=config.profile_settings.add_bos,
             cache_dir=str(data_choice(config).cache_dir),
             notify=notify,
         )

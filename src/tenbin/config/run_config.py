@@ -233,12 +233,12 @@ class RunConfig:
     )  # fmt: skip
 
     @property
-    def way(self) -> Profile:
+    def profile_settings(self) -> Profile:
         """The profile's settings."""
         return find_profile(self.profile)
 
     @property
-    def reasoning(self) -> Thinking | None:
+    def thinking_settings(self) -> Thinking | None:
         """How generation tasks let the model think; None if they do not."""
         if not self.thinking:
             return None

@@ -134,7 +134,7 @@ def _per_task(
     config: RunConfig, name: str, numbers: tuple[float, ...], selected: list[list[Selected]]
 ) -> list[float | None]:
     """A number for each selected task: by entry as written, or by sorted id."""
-    if config.way.pairing == "sorted" and len(numbers) > 1:
+    if config.profile_settings.pairing == "sorted" and len(numbers) > 1:
         ids = sorted({chosen.full_id for entry in selected for chosen in entry})
         by_id = dict(zip(ids, pair_numbers(name, numbers, ids), strict=True))
         return [by_id[chosen.full_id] for entry in selected for chosen in entry]
@@ -144,10 +144,13 @@ def _per_task(
 
 def pairing_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
     """Says which number went to which task, where that is not the order written."""
-    if config.way.pairing != "sorted" or max(len(config.num_fewshot), len(config.limit)) < 2:
+    if (
+        config.profile_settings.pairing != "sorted"
+        or max(len(config.num_fewshot), len(config.limit)) < 2
+    ):
         return []
     pairs = [f"{s.cell.id}: shots {s.cell.shots}, limit {s.limit or 'none'}" for s in setups]
-    return [f"profile {config.way.name} pairs numbers with sorted names: {'; '.join(pairs)}"]
+    return [f"profile {config.profile} pairs numbers with sorted names: {'; '.join(pairs)}"]
 
 
 def _adjusted(task: Task, config: RunConfig) -> Task:
@@ -177,7 +180,7 @@ def _generating(task: Task, config: RunConfig) -> Task:
         sampling=sampling,
         repeats=config.repeats or task.repeats,
         max_gen_toks=config.gen_kwargs.get("max_gen_toks", task.max_gen_toks),
-        thinking=config.reasoning,
+        thinking=config.thinking_settings,
     )
 
 

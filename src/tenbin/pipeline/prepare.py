@@ -116,14 +116,14 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
     return PromptSettings(
         seed=config.seed,
         fewshot=config.fewshot,
-        running_draw=config.way.draw == "running",
+        running_draw=config.profile_settings.draw == "running",
         apply_chat_template=config.apply_chat_template,
         chat_template_args=config.chat_template_args,
         fewshot_as_multiturn=config.fewshot_as_multiturn,
         system_instruction=config.system_instruction,
         system_prompt=config.system_instruction or config.system_prompt,
-        fit_examples=config.way.fit_examples,
-        cap_by_references=config.way.cap_by_references,
+        fit_examples=config.profile_settings.fit_examples,
+        cap_by_references=config.profile_settings.cap_by_references,
     )
 
 

@@ -75,7 +75,7 @@ def record(
             *_range_notices(scores),
         ],
         "config": config.recorded(),
-        "profile": config.way.name,
+        "profile": config.profile_settings.name,
         **_versions(config, setups),
         "git_hash": git_revision(),
     }
@@ -116,7 +116,7 @@ def prospect(
     """
     document = {
         "config": config.recorded(),
-        "profile": config.way.name,
+        "profile": config.profile_settings.name,
         "fingerprint": fingerprint,
         "configs": {setup.cell.id: _cell_config(setup) for setup in setups},
         "data": {setup.cell.id: data_entries(data.files(setup)) for setup in setups},

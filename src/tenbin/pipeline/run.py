@@ -125,7 +125,7 @@ def _prepare(
     if folder is not None:
         replaces = check_place(folder, config, suited, data, backend.fingerprint)
     marks = backend.capabilities.thinking_marks
-    thinking = thinking_notices(config.reasoning, [setup.task for setup in suited], marks)
+    thinking = thinking_notices(config.thinking_settings, [setup.task for setup in suited], marks)
     notices = [*left_out, *thinking]
     for notice in notices:
         listener.message(notice)
@@ -150,7 +150,7 @@ def backend_settings(
         dtype=config.dtype,
         batch_size=config.batch_size,
         encoding=config.encoding,
-        add_bos=config.way.add_bos,
+        add_bos=config.profile_settings.add_bos,
         cache_dir=str(data_choice(config).cache_dir),
         notify=notify,
         workers=_workers(config),
@@ -176,7 +176,7 @@ def _plan(
     writes = any(setup.task.kind == "generate" for setup in setups)
     if settings.cap_by_references and writes and backend.capabilities.tokenizer is None:
         raise ConfigError(
-            f"profile {config.way.name} ends answers at the references' length in tokens, and this"
+            f"profile {config.profile} ends answers at the references' length in tokens, and this"
             " backend shows no tokenizer",
             "name it with --model_args tokenizer=PATH, or leave the profile out",
         )

@@ -32,9 +32,9 @@ def as_document(found: Examination) -> dict[str, Any]:
         },
         "settings": {
             "limit": list(config.limit) or EVERYTHING,
-            "sample": "first" if config.way.draw == "running" else "spread evenly",
+            "sample": "first" if config.profile_settings.draw == "running" else "spread evenly",
             "apply_chat_template": config.apply_chat_template,
-            "profile": config.way.name,
+            "profile": config.profile_settings.name,
             "seed": config.seed,
         },
         "severity": found.severity,
