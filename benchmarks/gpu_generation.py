@@ -24,10 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from gpu_scoring import SHAPES, VOCABULARY, make_model
 
-from tenbin.backends.hf.generation.generator import Generator, Job
+from tenbin.backends.hf.generation.generator import Generator
 from tenbin.backends.hf.model.compilation import CompileMode
 from tenbin.backends.hf.model.memory import token_budget
 from tenbin.backends.text.encoding import EncodedPrompt
+from tenbin.backends.text.stop_criteria import Job
 
 NEW_TOKENS = 32
 

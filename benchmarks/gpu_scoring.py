@@ -121,10 +121,10 @@ def unique_tokens(documents: list[list[Row]]) -> int:
     return len(pack)
 
 
-def timed(core: Any, documents: list[list[Row]]) -> float:
+def timed(engine: Any, documents: list[list[Row]]) -> float:
     torch.cuda.synchronize()
     started = time.perf_counter()
-    for _ in core.score(documents):
+    for _ in engine.score(documents):
         pass
     torch.cuda.synchronize()
     return time.perf_counter() - started
@@ -137,11 +137,11 @@ def flops_per_token(model: Any) -> float:
     return 2.0 * (sum(p.numel() for p in model.parameters()) - embeddings - head)
 
 
-def print_profile(core: Any, documents: list[list[Row]]) -> None:
+def print_profile(engine: Any, documents: list[list[Row]]) -> None:
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        timed(core, documents)
+        timed(engine, documents)
     print(
         seen.key_averages().table(sort_by="cuda_time_total", row_limit=18, max_name_column_width=60)
     )
@@ -180,7 +180,7 @@ def main() -> None:
             forward, "auto", "auto", 32768, budget, "always" if options.compile else "never"
         )
         result["probe_seconds"] = time.perf_counter() - started
-        result["passed_over"] = list(selected.reasons)
+        result["passed_over"] = list(selected.selection.passed_over)
         for name, documents in (("own", plain_documents), ("shared", shared_documents)):
             timed(selected.engine, documents)
             seconds = min(timed(selected.engine, documents) for _ in range(3))

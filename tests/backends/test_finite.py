@@ -103,7 +103,7 @@ def test_a_broken_model_is_asked_no_document(broken: tuple[Any, Any], engine: st
 
 
 def test_a_broken_model_writes_nothing(broken: tuple[Any, Any]) -> None:
-    with pytest.raises(NotFiniteError, match="3 of 3 made-up prompts"):
+    with pytest.raises(NotFiniteError, match="3 of 3 random prompts"):
         list(HfBackend.from_model(*broken).run([Generate("k", "a", (), 4)]))
 
 
@@ -117,7 +117,7 @@ def test_a_head_without_slices_is_seen_by_the_probe(broken: tuple[Any, Any]) -> 
 
     model.forward = plain
     try:
-        with pytest.raises(NotFiniteError, match="made-up texts"):
+        with pytest.raises(NotFiniteError, match="random sequences"):
             list(HfBackend.from_model(model, tokenizer, engine="plain").run(scores(TEXTS)))
     finally:
         del model.forward

@@ -1,7 +1,4 @@
-"""How a tokenizer reads prompts, as records: what backends tell diagnosis.
-
-Plain values only: this module knows no tokenizer and no library, and imports no sibling.
-"""
+"""Prompts in tokens, and what is known of a tokenizer: what `tenbin doctor` gets from a backend."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What is known of a model's tokenizer before any text is read."""
+    """What is known of a model's tokenizer before any text is tokenized."""
 
     kind: str
     """The tokenizer's class."""
@@ -22,40 +19,40 @@ class Vocabulary:
     """Tokens that the model takes."""
     encoding: Literal["joint", "separate"]
     bos: int | None
-    """The beginning-of-sequence token, where there is one."""
+    """The beginning-of-sequence token, if there is one."""
     prefix: tuple[int, ...]
-    """What is put in front of every prompt."""
+    """Tokens put in front of every prompt."""
     own_prefix: tuple[int, ...]
-    """What the tokenizer would put there by itself."""
+    """Tokens that the tokenizer would put there by itself."""
     unknown: int | None
-    """The token that stands for what the vocabulary lacks."""
+    """The token of characters that the vocabulary lacks."""
     added: Mapping[str, bool] = field(default_factory=dict)
-    """Words that are cut out of any text as one token → whether they count as special."""
+    """Words that are always one token → whether they count as special."""
     chat_template: str | None = None
     names: tuple[str, ...] = ()
-    """What the model goes by: as the user wrote it, and its file."""
+    """Names of the model: as the user wrote it, and its file."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedPrompt:
-    """One prompt in tokens, as the engine would ask it and as its text alone would be read."""
+    """One prompt in tokens, as an engine would get it and as its text alone is tokenized."""
 
     document: str
     prompt: tuple[int, ...]
-    """The prompt's text, what is put in front included."""
+    """The prompt's text, including the tokens put in front."""
     context: tuple[int, ...]
-    """What the engine puts before the answers; joint encoding leaves white space at its end out."""
+    """What precedes the answers; joint encoding leaves out white space at its end."""
     answers: tuple[tuple[int, ...], ...] = ()
-    """What the engine scores, one entry a continuation; none for generation and whole texts."""
+    """What is scored, one entry per continuation; none for generation and rolling requests."""
     wholes: tuple[tuple[int, ...], ...] = ()
-    """Prompt and continuation read as one text, one entry a continuation."""
+    """Prompt and continuation tokenized as one text, one entry per continuation."""
     windows: tuple[tuple[int, ...], ...] = ()
-    """A text that is weighed whole, as it is cut; the last token of each is predicted only."""
+    """Windows of a rolling log-likelihood; the last token of each is only predicted."""
     new_tokens: int = 0
-    """How many tokens may be generated."""
+    """Most tokens that are generated."""
     repeats: int = 1
-    """How many answers are drawn."""
+    """How many answers are sampled."""
     truncated: int = 0
-    """Tokens that would be cut from the left."""
+    """Tokens truncated from the left."""
     failure: str | None = None
-    """Why the engine would refuse to ask it: the kind of its Failure."""
+    """Why an engine would refuse it: the kind of its Failure."""

@@ -56,7 +56,7 @@ def test_an_engine_can_be_asked_for(llama: tuple[Any, Any], engine: str) -> None
 @pytest.mark.parametrize(
     ("family", "engine"), [("gptj", "tree"), ("mistral", "rows"), ("bloom", "tree")]
 )
-def test_a_rung_that_does_not_fit_is_an_error(family: str, engine: str) -> None:
+def test_an_engine_that_does_not_fit_is_an_error(family: str, engine: str) -> None:
     with pytest.raises(BackendError, match=f"engine={engine} does not fit"):
         select(make(family), engine)
 

@@ -1,4 +1,4 @@
-"""Each architecture takes its rung of the ladder, and the rung gives what single forwards give."""
+"""Each architecture gets its engine, and the engine gives what single forward passes give."""
 
 from __future__ import annotations
 
@@ -158,19 +158,19 @@ def documents() -> list[list[Row]]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_on_its_rung(family: str) -> None:
+def test_a_family_on_its_engine(family: str) -> None:
     model = make(family)
-    choice = select_engine(Forward(model), "auto", "auto", 256, 128)
-    rung = FAMILIES[family][1]
+    selected = select_engine(Forward(model), "auto", "auto", 256, 128)
+    mode = FAMILIES[family][1]
     if family == "gemma2" and Version(transformers.__version__) < Version("5.21"):
         # Its attention changes with the form of the mask there; the probe sees it and steps aside.
-        rung = CACHE
-    assert choice.core.mode == rung, choice.reasons
-    assert [reason.split(":")[0] for reason in choice.reasons] == [TREE, MASK][
-        : [TREE, MASK, CACHE].index(rung)
+        mode = CACHE
+    assert selected.engine.mode == mode, selected.selection.passed_over
+    assert [reason.split(":")[0] for reason in selected.selection.passed_over] == [TREE, MASK][
+        : [TREE, MASK, CACHE].index(mode)
     ]
     groups = documents()
-    answers = list(choice.core.score(groups))
+    answers = list(selected.engine.score(groups))
     assert sorted(number for number, _ in answers) == list(range(len(groups)))
     for number, scores in answers:
         assert scores is not None
@@ -186,9 +186,9 @@ def test_a_cache_serves_what_a_tree_serves(family: str, align: int) -> None:
     """Windows, recurrent states and long frequencies, however contexts are cut."""
     model = make(family)
     stepwise = family == "jamba"
-    core = CacheEngine(Forward(model), 200, align, stepwise)
+    engine = CacheEngine(Forward(model), 200, align, stepwise)
     groups = documents()
-    for number, scores in core.score(groups):
+    for number, scores in engine.score(groups):
         assert scores is not None
         for row, score in zip(groups[number], scores, strict=True):
             assert score.logprob == pytest.approx(alone(model, row)[0], abs=1e-4)

@@ -12,8 +12,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tenbin.backends.base import BackendSettings
+from tenbin.backends.checkpoint.loading import load_tokenizer
 from tenbin.backends.hf.backend import HfBackend, open_hf
-from tenbin.backends.text.tokenizer import load_tokenizer
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Score, Scores, Text
 from tests.backends.checkpoint.test_checkpoint import opened

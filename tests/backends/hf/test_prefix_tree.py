@@ -148,17 +148,17 @@ def expected(family: str, row: Row) -> tuple[float, bool]:
     return alone(forward(family).model, row)
 
 
-def make_core(rung: str, budget: int, narrow: bool) -> Any:
-    model = forward({"rows": "gptj", "cache": "mamba2"}.get(rung, "llama"))
+def make_engine(name: str, budget: int, narrow: bool) -> Any:
+    model = forward({"rows": "gptj", "cache": "mamba2"}.get(name, "llama"))
     # A few rows of logits at a time: answers must not notice.
     model.positions = 3 if narrow else 1000
-    if rung == "plain":
+    if name == "plain":
         return PlainEngine(model, "auto", budget)
-    return {"tree": TreeEngine, "rows": MaskedRowsEngine, "cache": CacheEngine}[rung](model, budget)
+    return {"tree": TreeEngine, "rows": MaskedRowsEngine, "cache": CacheEngine}[name](model, budget)
 
 
-def check(core: Any, groups: list[list[Row]], family: str) -> None:
-    answers = list(core.score(groups))
+def check(engine: Any, groups: list[list[Row]], family: str) -> None:
+    answers = list(engine.score(groups))
     assert sorted(number for number, _ in answers) == list(range(len(groups)))
     for number, scores in answers:
         assert scores is not None
@@ -168,27 +168,27 @@ def check(core: Any, groups: list[list[Row]], family: str) -> None:
             assert score.greedy == greedy
 
 
-RUNGS = {"tree": "llama", "rows": "gptj", "cache": "mamba2", "plain": "llama"}
+ENGINES = {"tree": "llama", "rows": "gptj", "cache": "mamba2", "plain": "llama"}
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("name", ENGINES)
 @quietly(max_examples=25)
 @given(groups=requests(), budget=st.integers(1, 120), narrow=st.booleans())
 def test_any_requests_under_any_budget(
-    rung: str, groups: list[list[Row]], budget: int, narrow: bool
+    name: str, groups: list[list[Row]], budget: int, narrow: bool
 ) -> None:
-    check(make_core(rung, budget, narrow), groups, RUNGS[rung])
+    check(make_engine(name, budget, narrow), groups, ENGINES[name])
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("name", ENGINES)
 @quietly(max_examples=10)
 @given(groups=requests(), most=st.integers(4, 60), failures=st.integers(1, 100))
 def test_memory_that_ends_loses_nothing(
-    rung: str, groups: list[list[Row]], most: int, failures: int
+    name: str, groups: list[list[Row]], most: int, failures: int
 ) -> None:
     """More than `most` tokens do not fit, at least not before so many failures."""
-    core = make_core(rung, 200, False)
-    model, left = core.forward.model, [failures]
+    engine = make_engine(name, 200, False)
+    model, left = engine.forward.model, [failures]
     honest = model.forward
 
     def cramped(*arguments: Any, **options: Any) -> Any:
@@ -199,7 +199,7 @@ def test_memory_that_ends_loses_nothing(
 
     model.forward = cramped
     try:
-        answers = dict(core.score(groups))
+        answers = dict(engine.score(groups))
     finally:
         del model.forward
     assert set(answers) == set(range(len(groups)))
@@ -208,4 +208,4 @@ def test_memory_that_ends_loses_nothing(
             assert any(len(row.ids) - 1 > most for row in groups[number])
             continue
         for row, score in zip(groups[number], scores, strict=True):
-            assert score.logprob == pytest.approx(expected(RUNGS[rung], row)[0], abs=1e-4)
+            assert score.logprob == pytest.approx(expected(ENGINES[name], row)[0], abs=1e-4)

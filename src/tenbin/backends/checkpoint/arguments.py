@@ -1,7 +1,6 @@
-"""What `--model_args` may say to the hf backend, checked before anything heavy is imported.
+"""The `--model_args` of a checkpoint, checked before anything heavy is imported.
 
-Knows names, types and contradictions. Knows no file, no model and no tokenizer, and imports neither
-torch nor transformers.
+Imports neither torch nor transformers, so that a wrong argument is an error at once.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from tenbin.errors import BackendError, ConfigError, guess_at
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 ENGINES = ("auto", "tree", "rows", "cache", "plain")
-"""The rungs of the ladder, fastest first, and the choice among them."""
+"""Scoring engines, the fastest first, and `auto` for the fastest that passes the probe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class HfArguments:
     gguf_file: str | None = None
     """Name of the .gguf file inside the folder that `pretrained` names."""
     peft: str | None = None
-    """Folder or hub id of an adapter that is put on top of the weights."""
+    """Folder or hub id of a PEFT adapter."""
     device: str | None = None
     device_map: str | None = None
     parallelize: bool = False
@@ -46,17 +45,17 @@ class HfArguments:
     load_in_8bit: bool = False
     attn_implementation: str | None = None
     engine: str = "auto"
-    """How scoring shares work: auto, or a rung of the ladder by name."""
+    """The scoring engine: auto, tree, rows, cache or plain."""
     compile: str = "auto"
-    """Compile the layers for scoring: always, never, or auto for long work on a GPU."""
+    """Compile the model's layers: always, never, or auto for long runs on a GPU."""
     probe: str = "remembered"
-    """Whether an earlier verdict of the probe counts: remembered, or always to ask anew."""
+    """Whether to reuse an earlier probe result: remembered, or always to probe again."""
     cache_dir: str | None = None
     """Where hub downloads are kept."""
 
 
 def as_boolean(value: object) -> bool:
-    """A word that means True or False; ValueError for any other."""
+    """Return a word such as `yes` or `0` as a bool; ValueError for any other."""
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower()

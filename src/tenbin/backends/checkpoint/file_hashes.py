@@ -1,8 +1,7 @@
-"""What files hold: their sha256, over every byte, and remembered between runs.
+"""sha256 hashes of files, kept between runs.
 
-A file that has kept its path, size, times and inode is not read again; one that has not is. A file
-of the hub's cache is known by the hash that the hub publishes, which is its name there. Knows
-files; knows no model.
+A file whose path, size, times and inode are unchanged is not read again. A large file of the hub's
+cache need not be read at all: its name there is the hash that the hub publishes.
 """
 
 from __future__ import annotations
@@ -24,44 +23,44 @@ from tenbin.files.atomic import write_atomically
 
 _BLOCK = 1 << 22
 _READERS = 8
-"""Files that are read at a time: one core hashes about as fast as one disk reads."""
+"""Files read at a time: one core hashes about as fast as one disk reads."""
 _SETTLED = 2 * 10**9
 """Nanoseconds after which another change would show in a file's times, on any file system."""
 _FIRST_WORD, _NEXT_WORD = 2.0, 10.0
-"""Seconds until something is said, and then until it is said again."""
+"""Seconds until the first progress message, and between further ones."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """How a file looks from outside."""
+    """A file's metadata."""
 
     path: str
     size: int
     mtime_ns: int
     ctime_ns: int
-    """Moves with every change, also with one after which the other time was put back."""
+    """Changes with every write, even if the modification time was restored afterwards."""
     inode: int
 
 
 class FileHashes:
-    """Hashes of files."""
+    """Hashes files, and remembers their hashes."""
 
     def __init__(
         self, folder: Path | None = None, notify: Callable[[str], None] | None = None
     ) -> None:
-        """Name a place; nothing is read yet.
+        """Name a folder; nothing is read yet.
 
         Args:
-            folder: Where hashes are remembered; None to remember none.
-            notify: Told how far it is, where it takes long.
+            folder: Where hashes are stored; None to store none.
+            notify: Told the progress, if hashing takes long.
         """
         self._folder = folder
         self._notify = notify
         self._known: dict[Stamp, str] = {}
 
     def of(self, files: Sequence[Path]) -> list[str]:
-        """The sha256 of each file.
+        """Return the sha256 of each file.
 
         Raises:
             BackendError: One cannot be read, or changes while it is.
@@ -72,7 +71,7 @@ class FileHashes:
             known = published_hash(file)
             if known is None:
                 stamp = _stamp(file)
-                known = self._known.get(stamp) or self._recalled(stamp)
+                known = self._known.get(stamp) or self._stored(stamp)
                 if known is None:
                     unknown[file] = stamp
             if known is not None:
@@ -82,7 +81,7 @@ class FileHashes:
         return [found[file] for file in files]
 
     def _read(self, files: dict[Path, Stamp]) -> dict[Path, str]:
-        """Hash files side by side: hashlib lets other threads run meanwhile."""
+        """Hash files in parallel: hashlib releases the interpreter lock."""
         progress = _Progress(sum(stamp.size for stamp in files.values()), self._notify)
         count = min(_READERS, os.cpu_count() or 1, len(files))
         # The largest first, so that no thread is left with it alone.
@@ -104,7 +103,7 @@ class FileHashes:
                     f"{file} changed while it was read", "run again once it is complete"
                 )
             self._known[stamp] = found[file]
-            self._remember(stamp, found[file])
+            self._store(stamp, found[file])
         return found
 
     def _place(self, stamp: Stamp) -> Path | None:
@@ -112,7 +111,7 @@ class FileHashes:
             return None
         return self._folder / f"{_sha256(stamp.path)[:32]}.json"
 
-    def _recalled(self, stamp: Stamp) -> str | None:
+    def _stored(self, stamp: Stamp) -> str | None:
         place = self._place(stamp)
         if place is None:
             return None
@@ -123,26 +122,26 @@ class FileHashes:
                 return None
             return str(digest)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            # Whatever a damaged file holds: the weights are read again, and it is written anew.
+            # Whatever a damaged file holds: the weights are hashed again, and it is replaced.
             return None
 
-    def _remember(self, stamp: Stamp, digest: str) -> None:
-        """Write a hash down: a file a file, replaced in one step, so that writers cannot clash."""
+    def _store(self, stamp: Stamp, digest: str) -> None:
+        """Store a hash, one file each and replaced atomically, so that writers cannot clash."""
         place = self._place(stamp)
         if place is None or abs(time.time_ns() - stamp.mtime_ns) < _SETTLED:
             return
         kept = {"stamp": asdict(stamp), "sha256": digest, "check": _check(stamp, digest)}
-        # Where nothing can be written, the next start reads the file once more.
+        # If the folder cannot be written, the next start hashes the file again.
         with suppress(OSError):
             place.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(place, json.dumps(kept, indent=1) + "\n")
 
 
 def published_hash(file: Path) -> str | None:
-    """The hash under which the hub stores a large file; None for files of any other kind.
+    """Return the hash under which the hub stores a large file, or None.
 
-    The hub's cache holds links to files that are named after what the hub says of them: large ones
-    after their sha256, small ones after a shorter hash of git's, which is of another kind.
+    The hub's cache holds links to files named by their hashes: large ones by their sha256, small
+    ones by a shorter hash of git's, which is another kind.
     """
     if not file.is_symlink():
         return None
@@ -152,7 +151,7 @@ def published_hash(file: Path) -> str | None:
 
 
 class _Progress:
-    """How many bytes have been read of how many."""
+    """How many bytes have been hashed of how many."""
 
     def __init__(self, total: int, notify: Callable[[str], None] | None) -> None:
         self.done = 0
@@ -162,11 +161,11 @@ class _Progress:
         self._next = time.monotonic() + _FIRST_WORD
 
     def patience(self) -> float:
-        """Seconds until something is to be said."""
+        """Seconds until the next message is due."""
         return max(0.01, self._next - time.monotonic())
 
     def tell(self) -> None:
-        """Say how far it is, where that is due."""
+        """Report the progress, if that is due."""
         if time.monotonic() < self._next or self._notify is None:
             return
         self._next = time.monotonic() + _NEXT_WORD
@@ -181,7 +180,7 @@ def _hashed(file: Path, progress: _Progress) -> str:
         with file.open("rb", buffering=0) as stream:
             while (count := stream.readinto(block)) and not progress.stopped.is_set():
                 digest.update(block[:count])
-                # Threads may overwrite each other's sum: it is only for show.
+                # Threads may overwrite each other's sum: it is only for the message.
                 progress.done += count
     except OSError as error:
         raise BackendError(f"{file} cannot be read: {error}", "check the model's files") from error

@@ -51,18 +51,18 @@ _ELSEWHERE = "--"
 
 
 def fingerprint_of(parts: Mapping[str, Any]) -> str:
-    """One hash of everything that was gathered; the order of the parts does not matter."""
+    """Return one hash of all parts; their order does not matter."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def identify(location: Location, arguments: HfArguments, digests: FileHashes) -> dict[str, str]:
-    """What the bytes of a model are: its files, its tokenizer's and those of code from elsewhere.
+def identify(location: Location, arguments: HfArguments, hashes: FileHashes) -> dict[str, str]:
+    """Return the identity of a model's files, its tokenizer's and its remote code's.
 
     Args:
         location: Where the model is.
-        arguments: Name its subfolder, and perhaps another tokenizer.
-        digests: Knows the hashes of large files.
+        arguments: Its subfolder, and perhaps another tokenizer.
+        hashes: Hashes of large files.
 
     Returns:
         Parts of the fingerprint.
@@ -70,12 +70,12 @@ def identify(location: Location, arguments: HfArguments, digests: FileHashes) ->
     Raises:
         BackendError: A file cannot be read.
     """
-    parts = {"model": identify_place(location, digests, arguments.subfolder), "tokenizer": ""}
+    parts = {"model": identify_place(location, hashes, arguments.subfolder), "tokenizer": ""}
     folders = [location.folder] if location.folder else []
     if arguments.tokenizer is not None:
         other = locate(arguments.tokenizer, HfArguments(""), "tokenizer_config.json")
         folder = other.folder or Path(other.source)
-        # Of a whole model that is named here, the weights do not count.
+        # If this is a whole model, its weights do not count.
         parts["tokenizer"] = _published(other) or texts_digest(folder)
         folders.append(folder)
     if arguments.trust_remote_code and (code := _remote_code(folders)):
@@ -83,54 +83,54 @@ def identify(location: Location, arguments: HfArguments, digests: FileHashes) ->
     return parts
 
 
-def identify_place(location: Location, digests: FileHashes, subfolder: str | None = None) -> str:
-    """What a model or an adapter holds.
+def identify_place(location: Location, hashes: FileHashes, subfolder: str | None = None) -> str:
+    """Return the identity of a model's or an adapter's files.
 
     Raises:
         BackendError: A file cannot be read.
     """
     if location.gguf is not None:
-        return f"gguf:{digests.of([location.gguf])[0]}:{CONVERSION_VERSION}"
+        return f"gguf:{hashes.of([location.gguf])[0]}:{CONVERSION_VERSION}"
     folder = location.folder or Path(location.source)
-    return _published(location, subfolder) or folder_digest(folder, digests)
+    return _published(location, subfolder) or folder_digest(folder, hashes)
 
 
 def _published(location: Location, subfolder: str | None = None) -> str | None:
-    """A commit of the hub names all its files by their hashes, also those not fetched yet."""
+    """Return the hub's commit, which names all its files by hash, even those not fetched yet."""
     if not location.commit:
         return None
     return f"hub:{location.given}:{location.commit}:{subfolder or ''}"
 
 
-def folder_digest(folder: Path, digests: FileHashes | None = None) -> str:
-    """A hash of a model or adapter folder, wherever it lies: names and all bytes of its files.
+def folder_digest(folder: Path, hashes: FileHashes | None = None) -> str:
+    """Return a hash of a model or adapter folder: names and all bytes of its files, not its path.
 
     Args:
         folder: The folder.
-        digests: Knows the hashes of weight files; by default they are read.
+        hashes: Hashes of weight files; by default they are computed.
 
     Raises:
         BackendError: A file cannot be read.
     """
     weights = weight_files(folder)
-    known = zip(weights, (digests or FileHashes()).of(weights), strict=True)
+    known = zip(weights, (hashes or FileHashes()).of(weights), strict=True)
     return _digest(folder, {**_texts(folder), **dict(known)})
 
 
 def texts_digest(folder: Path) -> str:
-    """The same of all files but weights: a tokenizer, or code."""
+    """Return the same hash of all files except weights: a tokenizer, or code."""
     return _digest(folder, _texts(folder))
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that weights are read from."""
+    """Return the files that weights are loaded from."""
     named = [folder / name for name in _indexed(folder)]
     found = {file for file in (*_matching(folder, _WEIGHTS), *named) if file.is_file()}
     return sorted(found or _matching(folder, _OTHER_WEIGHTS))
 
 
 def tokenizer_digest(tokenizer: Any) -> str:
-    """A hash of a tokenizer that is already in memory."""
+    """Return a hash of a tokenizer that is already in memory."""
     parts = {
         "vocabulary": tokenizer.get_vocab(),
         "template": tokenizer.chat_template,
@@ -141,7 +141,7 @@ def tokenizer_digest(tokenizer: Any) -> str:
 
 
 def library_version() -> str:
-    """transformers' major.minor: its model code is part of the answer."""
+    """Return transformers' major.minor version: its model code is part of the answer."""
     import transformers
 
     return ".".join(transformers.__version__.split(".")[:2])
@@ -162,7 +162,7 @@ def _texts(folder: Path) -> dict[Path, str]:
 
 
 def _code(folder: Path) -> list[Path]:
-    """Python files at any depth; nothing hidden, such as an environment that lies there."""
+    """Python files at any depth, except hidden ones such as a virtual environment's."""
     return [
         file
         for file in _matching(folder, ("**/*.py",))
@@ -178,7 +178,7 @@ def _indexed(folder: Path) -> set[str]:
             shards = json.loads(file.read_bytes())["weight_map"]
             names.update(name for name in shards.values() if isinstance(name, str))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            # Damaged: the loading of weights says so.
+            # Damaged: loading the weights will say so.
             continue
     return names
 
@@ -188,10 +188,10 @@ def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 
 def _remote_code(folders: Sequence[Path]) -> str:
-    """A hash of all code from elsewhere that models or tokenizers name; empty where there is none.
+    """Return a hash of code in other repositories that models or tokenizers name; empty for none.
 
     Args:
-        folders: Where their files lie.
+        folders: Where their files are.
 
     Raises:
         BackendError: It is not there.
@@ -203,17 +203,17 @@ def _remote_code(folders: Sequence[Path]) -> str:
             found[repository] = f"hub:{repository}:{location.commit}"
         else:
             found[repository] = texts_digest(location.folder or Path(location.source))
-    # A folder is known by what it holds, not by what it is called.
+    # A folder is identified by its contents, not by its name.
     return fingerprint_of({"code": sorted(found.values())}) if found else ""
 
 
 def _named_elsewhere(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Repositories and their modules."""
+    """Yield repositories and their modules."""
     for file in (folder / name for folder in folders for name in _CLASS_FILES):
         try:
             classes = json.loads(file.read_bytes())["auto_map"].values()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            # None is named, or the file is damaged, which loading it says.
+            # It names none, or the file is damaged, which loading it will say.
             continue
         for value in classes:
             yield from _split(value)

@@ -33,7 +33,7 @@ _PROBES = (
 def converted_folder(
     gguf: Path, digest: str, cache_dir: str | None, notify: Callable[[str], None] | None = None
 ) -> Path:
-    """The folder of a GGUF file's weights, made if it is not there.
+    """Return the folder of a GGUF file's weights; convert the file if it is not there.
 
     Args:
         gguf: The file.
@@ -59,32 +59,32 @@ def converted_folder(
         except BackendError:
             raise
         except Exception as error:
-            # Any kind: a damaged file breaks the reader wherever it happens to stand.
+            # Any kind: a damaged file breaks the parser at any point.
             raise _unreadable(gguf, error) from error
     return target
 
 
 def known_folder(digest: str, cache_dir: str | None) -> Path | None:
-    """The folder of a GGUF file's weights, where an earlier run has made it."""
+    """Return the folder of a GGUF file's weights if an earlier run made it, else None."""
     target = _target(digest, cache_dir)
     return target if (target / "config.json").is_file() else None
 
 
-def check_contents(folder: Path, gguf: Path, digests: FileHashes) -> None:
-    """See that a folder holds what was made of a GGUF file, or note what it holds.
+def check_contents(folder: Path, gguf: Path, hashes: FileHashes) -> None:
+    """Check that a folder still holds what a GGUF file was converted to, or record what it holds.
 
-    The fingerprint is that of the GGUF file, while the weights that are loaded are those of the
-    folder: were these changed, another model would answer under the same name.
+    The fingerprint is that of the GGUF file, while the weights are loaded from the folder: if these
+    were changed, another model would answer under the same name.
 
     Raises:
         BackendError: It holds something else.
     """
     note = folder / _CONTENTS
-    found = folder_digest(folder, digests)
+    found = folder_digest(folder, hashes)
     try:
         noted = json.loads(note.read_bytes())["contents"]
     except FileNotFoundError:
-        # Just made, or made before contents were noted.
+        # Just converted, or converted by a version that recorded nothing.
         with suppress(OSError):
             write_atomically(note, json.dumps({"contents": found}) + "\n")
         return
@@ -98,7 +98,7 @@ def check_contents(folder: Path, gguf: Path, digests: FileHashes) -> None:
 
 
 def gguf_config(gguf: Path) -> Any:
-    """A model's configuration out of a GGUF file; its weights are not read.
+    """Load a model's configuration from a GGUF file; its weights are not read.
 
     Raises:
         BackendError: The file cannot be read.
@@ -126,7 +126,7 @@ def _target(digest: str, cache_dir: str | None) -> Path:
 
 
 def _no_bars() -> AbstractContextManager[Any]:
-    """The GGUF reader draws a bar of its own, which no setting turns off."""
+    """The GGUF reader shows a progress bar that no setting turns off."""
     return nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO())
 
 
@@ -140,14 +140,14 @@ def _convert(gguf: Path, work: Path) -> None:
     model: Any = AutoModelForCausalLM.from_pretrained(
         str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32, **_dequantised()
     )
-    # The weights are plain by now; what says otherwise would forbid saving them.
+    # The weights are plain by now; a quantisation config would forbid saving them.
     model.hf_quantizer = None
     model.config.__dict__.pop("quantization_config", None)
     model.save_pretrained(work, safe_serialization=True)
 
 
 def _dequantised() -> dict[str, Any]:
-    """Newer versions of transformers can keep the blocks packed, which cannot be saved."""
+    """Newer versions of transformers may keep the blocks packed, which cannot be saved."""
     import transformers
 
     packing = getattr(transformers, "GgufConfig", None)
@@ -170,7 +170,7 @@ def _probes(tokenizer: Any) -> list[str]:
 
 
 def _publish(work: Path, target: Path) -> None:
-    """Rename in one step, so that a folder under its final name is always whole."""
+    """Rename atomically, so that a folder under its final name is always complete."""
     try:
         work.rename(target)
     except OSError:

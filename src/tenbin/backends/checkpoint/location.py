@@ -27,9 +27,9 @@ class Location:
     """Where a model, a tokenizer or an adapter is."""
 
     given: str
-    """As the user wrote it."""
+    """As the user gave it."""
     source: str
-    """What transformers is told: a folder or a hub id."""
+    """What transformers gets: a folder or a hub id."""
     folder: Path | None
     """The files on this machine; None when the model is a GGUF file."""
     commit: str | None = None
@@ -67,7 +67,7 @@ def _located(arguments: HfArguments) -> Location:
 
 
 def check_place(settings: BackendSettings) -> None:
-    """See that the arguments mean something and that a path which is named is there.
+    """Check the arguments, and that a path among them exists.
 
     Raises:
         ConfigError: A model argument is wrong.
@@ -77,7 +77,7 @@ def check_place(settings: BackendSettings) -> None:
 
 
 def check_path(arguments: HfArguments) -> None:
-    """See that a path which is named is there.
+    """Check that a path exists.
 
     Raises:
         BackendError: There is nothing at this path; a hub id is not looked up.
@@ -143,7 +143,7 @@ def _embedded_file() -> Path:
 
 
 def _hub_file(given: str, arguments: HfArguments, name: str) -> Path:
-    """A file of a hub repository, fetched if need be; HF_HUB_OFFLINE is the library's to heed."""
+    """Return a file of a hub repository, fetched if need be; the library heeds HF_HUB_OFFLINE."""
     if given.startswith((".", "/", "~")) or given.endswith(".gguf") or "\\" in given:
         raise BackendError(f"no file or folder at {given}", "check the path")
     if not _HUB_ID.fullmatch(given):
@@ -171,7 +171,7 @@ def _hub_file(given: str, arguments: HfArguments, name: str) -> Path:
 
 
 def _commit(file: Path) -> str | None:
-    """The commit in a path of the hub's cache, …/snapshots/<commit>/…"""
+    """Return the commit in a path of the hub's cache, …/snapshots/<commit>/…"""
     parts = file.parts
     return parts[parts.index("snapshots") + 1] if "snapshots" in parts[:-1] else None
 

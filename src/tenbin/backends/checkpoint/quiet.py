@@ -1,7 +1,4 @@
-"""Keeps the libraries quiet while tenbin drives them.
-
-Knows how transformers and its friends talk; knows no model.
-"""
+"""Silences the messages of transformers and huggingface_hub while tenbin calls them."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from typing import Any
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Silence notes and warnings of the libraries; progress bars stay on a terminal only.
+    """Silence messages and warnings of the libraries; progress bars appear only on a terminal.
 
     Yields:
-        Nothing; the former verbosity comes back afterwards.
+        Nothing; the former verbosity is restored afterwards.
     """
     logging: Any = importlib.import_module("transformers.utils.logging")
     hub: Any = importlib.import_module("huggingface_hub.utils")

@@ -27,11 +27,11 @@ _THINKING_MARKS = (
     ("<thinking>", "</thinking>"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )
-"""Marks of models that were published so far; any others can be named."""
+"""Marks of models published so far; others can be named by the user."""
 
 
 def thinking_marks(tokenizer: Any) -> tuple[str, str] | None:
-    """The marks that a vocabulary holds as words of their own, or that a chat template writes."""
+    """Return the marks around thinking, by the added tokens or the chat template; None without."""
     words = {str(token) for token in tokenizer.added_tokens_decoder.values()}
     template = chat_source(tokenizer)
     for opening, closing in _THINKING_MARKS:
@@ -41,7 +41,7 @@ def thinking_marks(tokenizer: Any) -> tuple[str, str] | None:
 
 
 def chat_source(tokenizer: Any) -> str:
-    """The source of a chat template; of several under names, the default one; empty for none."""
+    """Return the source of the chat template, the default one of several; empty for none."""
     template = tokenizer.chat_template
     if isinstance(template, dict):
         template = template.get("default") or next(iter(template.values()), None)
@@ -51,7 +51,7 @@ def chat_source(tokenizer: Any) -> str:
 def render_chat(
     tokenizer: Any, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
 ) -> tuple[str, bool]:
-    """The text of a conversation, ending where the assistant's next turn begins.
+    """Return the text of a conversation, ending where the assistant's next turn begins.
 
     A template that refuses the system role, or silently drops it, gets the system text in
     front of the first user turn instead, joined by a blank line.
@@ -59,14 +59,14 @@ def render_chat(
     Args:
         tokenizer: The transformers tokenizer.
         messages: The turns.
-        variables: What the template may ask for besides, such as enable_thinking.
+        variables: Further variables of the template, such as enable_thinking.
 
     Returns:
         The text, and whether the system text was moved.
 
     Raises:
         BackendError: There is no template, or it refuses the turns.
-        ConfigError: The template knows no such variable.
+        ConfigError: The template has no such variable.
     """
     if not tokenizer.chat_template:
         raise BackendError(
@@ -90,10 +90,10 @@ def render_chat(
 
 
 def check_variables(source: str, variables: Mapping[str, Any]) -> None:
-    """Refuse what a template would pass over without a word: a variable that it does not know.
+    """Refuse variables that a template would silently ignore.
 
     Raises:
-        ConfigError: The template's source names no such variable.
+        ConfigError: The template's source has no such variable.
     """
     for name in variables:
         if not re.search(rf"\b{re.escape(name)}\b", source):
@@ -127,7 +127,7 @@ def apply_template(
     """
     try:
         if not _uses_template(tokenizer):
-            # Its class writes the text itself, in Python: that is code, not a template.
+            # Its class renders the text itself, in Python: that is code, not a template.
             return str(
                 tokenizer.apply_chat_template(
                     list(turns), tokenize=False, add_generation_prompt=True, **variables
@@ -146,11 +146,11 @@ def apply_template(
         raise
     except UnicodeEncodeError as error:
         raise BackendError(
-            "the model's chat template gives half of a surrogate pair, which is no character",
+            "the model's chat template gives half of a surrogate pair, which is not a character",
             "leave --apply_chat_template out, or mend the template in the tokenizer's files",
         ) from error
     except Exception as error:
-        # Besides Jinja's own, whatever its functions and methods of Python raise.
+        # Besides Jinja's errors, whatever Python functions and methods in it raise.
         raise BackendError(
             f"the chat template refuses this conversation: {error}",
             "check the order of the turns; many templates want user and assistant in turn",

@@ -31,7 +31,7 @@ class _CachingTokenizer(HfTokenizer):
         super().__init__(inner, max_length, add_bos)
 
     def encode_answers(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Each distinct text without special tokens around it."""
+        """Encode each distinct text without special tokens around it."""
         wanted = list(dict.fromkeys(texts))
         fresh = [text for text in wanted if text not in self._known]
         self._known.update(super().encode_answers(fresh))
@@ -73,12 +73,12 @@ class HfInspector:
             self._cached.clear()
 
     def encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Tokens of each text, without special tokens around it."""
+        """Encode each text without special tokens around it."""
         encoded = self.tokenizer.encode_answers(texts)
         return [encoded[text] for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of tokens, special ones written out."""
+        """Decode tokens, special ones included."""
         return str(self.tokenizer.inner.decode(list(ids), clean_up_tokenization_spaces=False))
 
     def _scored(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
@@ -150,7 +150,7 @@ def _refused_or_cut(asked: EncodedScore | EncodedPrompt | Failure) -> dict[str, 
 def _vocabulary(tokenizer: HfTokenizer, encoding: Encoding, names: Sequence[str]) -> Vocabulary:
     inner = tokenizer.inner
     added = {str(token): bool(token.special) for token in inner.added_tokens_decoder.values()}
-    # Special words of the plain vocabulary, such as a sentencepiece <s>, are cut out as well.
+    # Special words of the plain vocabulary, such as a sentencepiece <s>, are one token as well.
     added.update(dict.fromkeys(map(str, inner.all_special_tokens), True))
     return Vocabulary(
         kind=type(inner).__name__,
@@ -161,7 +161,7 @@ def _vocabulary(tokenizer: HfTokenizer, encoding: Encoding, names: Sequence[str]
         prefix=tokenizer.prefix,
         own_prefix=HfTokenizer(inner, tokenizer.max_length).prefix,
         unknown=inner.unk_token_id,
-        # Some vocabularies hold runs of spaces this way, which are nothing but spaces.
+        # Some vocabularies hold runs of spaces this way, which mark nothing.
         added={word: special for word, special in added.items() if word.strip()},
         chat_template=chat_source(inner) or None,
         names=tuple(names),

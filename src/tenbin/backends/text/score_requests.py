@@ -1,8 +1,7 @@
-"""Score and Rolling requests: tokens in, answers out.
+"""Answers Score and Rolling requests with a scoring engine: tokens in, responses out.
 
-Joins the encoding of requests with a scoring core; knows neither how texts become tokens nor
-how a core runs them. A row whose log-likelihood is not finite is scored once more by itself: in a
-batch, a masked neighbour that overflowed still takes part in a product, and 0 times NaN is NaN.
+A row whose log-likelihood is not finite is scored once more by itself: in a batch, a masked
+neighbour that overflowed still takes part in a product, and 0 times NaN is NaN.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ OUT_OF_MEMORY = Failure(
 
 
 def answer_scores(
-    core: ScoringEngine,
+    engine: ScoringEngine,
     tokenizer: HfTokenizer,
     encoding: Encoding,
     requests: Sequence[Score],
     single: ScoringEngine | None = None,
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
-    """Answer every Score once, each as soon as its last row is done.
+    """Answer every Score once, each as soon as its last row is scored.
 
     Args:
-        core: Scores rows, many at a time.
+        engine: Scores rows in batches.
         tokenizer: The model's.
-        encoding: How prompt and answer meet.
-        requests: What is asked.
-        single: Scores rows one at a time; asked where the core's numbers are not finite.
+        encoding: How prompt and answer are encoded.
+        requests: The requests.
+        single: Scores one row at a time; used where the engine's numbers are not finite.
         known: Keys of requests that need no answer: they are here for the batches of the others.
     """
     asked: list[tuple[str, EncodedScore]] = []
@@ -48,7 +47,7 @@ def answer_scores(
         elif request.key not in known:
             yield request.key, found if isinstance(found, Failure) else Scores((), (), ())
     groups = [item.rows for _, item in asked]
-    for number, scores in _scored(core, single, groups, _numbers(asked, known)):
+    for number, scores in _scored(engine, single, groups, _numbers(asked, known)):
         key, item = asked[number]
         if scores is None or isinstance(scores, Failure):
             yield key, scores or OUT_OF_MEMORY
@@ -57,13 +56,13 @@ def answer_scores(
 
 
 def answer_rolling(
-    core: ScoringEngine,
+    engine: ScoringEngine,
     tokenizer: HfTokenizer,
     requests: Sequence[Rolling],
     single: ScoringEngine | None = None,
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
-    """Answer every Rolling once, each as soon as its last window is done; see `answer_scores`."""
+    """Answer every Rolling once, as soon as its last window is scored; see `answer_scores`."""
     asked: list[tuple[str, tuple[Row, ...]]] = []
     for request, found in zip(requests, encode_rolling(tokenizer, requests), strict=True):
         if not isinstance(found, Failure):
@@ -71,7 +70,7 @@ def answer_rolling(
         elif request.key not in known:
             yield request.key, found
     groups = [rows for _, rows in asked]
-    for number, scores in _scored(core, single, groups, _numbers(asked, known)):
+    for number, scores in _scored(engine, single, groups, _numbers(asked, known)):
         key, rows = asked[number]
         if scores is None or isinstance(scores, Failure):
             yield key, scores or OUT_OF_MEMORY
@@ -84,14 +83,14 @@ def _numbers(asked: Sequence[tuple[str, object]], known: Collection[str]) -> fro
 
 
 def _scored(
-    core: ScoringEngine,
+    engine: ScoringEngine,
     single: ScoringEngine | None,
     groups: Sequence[Sequence[Row]],
     known: Collection[int] = (),
 ) -> Iterator[tuple[int, GroupScore]]:
-    """Finite scores, or a Failure that says what came instead."""
+    """Yield finite scores, or a Failure that says what came instead."""
     again: list[int] = []
-    for number, scores in core.score(groups, known):
+    for number, scores in engine.score(groups, known):
         value = _first_not_finite(scores)
         if value is None:
             yield number, scores

@@ -1,7 +1,4 @@
-"""A transformers tokenizer as tenbin needs it: BOS exactly once, never an EOS, no surprises.
-
-Knows texts and token ids; knows no request and no model.
-"""
+"""A transformers tokenizer as tenbin needs it: BOS exactly once, and never an EOS."""
 
 from __future__ import annotations
 
@@ -16,17 +13,17 @@ from tenbin.errors import BackendError, ConfigError
 DEFAULT_MAX_LENGTH = 2048
 _LENGTH_FIELDS = ("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len")
 _CHARACTERS = 1 << 16
-"""Characters that are encoded at a time: each takes some hundred bytes meanwhile."""
+"""Characters encoded at a time: each takes some hundred bytes meanwhile."""
 _LARGEST_SANE_LENGTH = 10**8
-"""Tokenizers without a limit of their own carry about 10**30."""
+"""Tokenizers without a limit have a value of about 10**30."""
 
 
 class TokenizerFault(BackendError):
-    """A tokenizer failed on a text, or is none that can be used."""
+    """A tokenizer failed on a text, or cannot be used at all."""
 
 
 def window_of(config: Any, tokenizer: Any) -> int:
-    """How many tokens a model takes, from its configuration or its tokenizer."""
+    """Return how many tokens a model takes, from its configuration or its tokenizer."""
     inner = config.get_text_config() if hasattr(config, "get_text_config") else config
     for name in _LENGTH_FIELDS:
         value = getattr(inner, name, None)
@@ -39,7 +36,7 @@ def window_of(config: Any, tokenizer: Any) -> int:
 
 
 class HfTokenizer:
-    """Implements tenbin's Tokenizer on a transformers tokenizer."""
+    """Implements tenbin's `Tokenizer` for a transformers tokenizer."""
 
     def __init__(self, inner: Any, max_length: int, add_bos: bool | None = None) -> None:
         """Wrap a tokenizer.
@@ -57,60 +54,60 @@ class HfTokenizer:
         self.has_chat_template = bool(inner.chat_template)
         self.add_bos = add_bos
         self.system_role_folded = False
-        """Whether a template refused the system role and its text went to the user's turn."""
+        """Whether a template refused the system role, so that its text went to the user's turn."""
         self.prefix = self._prefix()
-        """What is put in front of a prompt, usually one BOS or nothing."""
+        """Tokens put in front of a prompt, usually one BOS or nothing."""
         self._prefix_text: str = inner.decode(list(self.prefix)) if self.prefix else ""
 
     @property
     def start_token(self) -> int | None:
-        """What an empty prompt is in joint encoding: BOS, or EOS where there is none."""
+        """What stands for an empty prompt in joint encoding: BOS, or EOS if there is none."""
         bos, eos = self.inner.bos_token_id, self.inner.eos_token_id
         return bos if bos is not None else eos  # type: ignore[no-any-return]
 
     @property
     def end_token(self) -> int | None:
-        """What an empty prompt is in separate encoding: EOS, or BOS where there is none."""
+        """What stands for an empty prompt in separate encoding: EOS, or BOS if there is none."""
         bos, eos = self.inner.bos_token_id, self.inner.eos_token_id
         return eos if eos is not None else bos  # type: ignore[no-any-return]
 
     def encode_answers(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Each distinct text without special tokens around it, encoded in one batch."""
+        """Encode each distinct text without special tokens around it."""
         return {text: tuple(ids) for text, ids in self._encoded(texts)}
 
     def _encoded(self, texts: Iterable[str]) -> Iterator[tuple[str, Sequence[int]]]:
         for part in _batches(dict.fromkeys(texts)):
-            # verbose=False: what is too long is truncated, counted and reported later.
+            # verbose=False: texts that are too long are truncated, counted and reported later.
             with explain_faults("the tokenizer fails on a text"):
                 batch = self.inner(part, add_special_tokens=False, verbose=False)["input_ids"]
                 pairs = list(zip(part, batch, strict=True))
             yield from pairs
 
     def encode_prompts(self, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Each distinct text as a prompt: with BOS, unless the text begins with it."""
+        """Encode each distinct text as a prompt: with BOS, unless the text begins with it."""
         bare = self.encode_answers(texts)
         return {text: self.prefix_for(text) + ids for text, ids in bare.items()}
 
     def prefix_for(self, text: str) -> tuple[int, ...]:
-        """The tokens in front of a text: none when the text itself begins with them."""
+        """Return the tokens in front of a text: none if the text itself begins with them."""
         own = self._prefix_text
         return () if own and text.startswith(own) else self.prefix
 
     def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text as a prompt, beginning-of-sequence token included."""
+        """Count the tokens of each text as a prompt, including BOS."""
         lengths = self._lengths(texts)
         return [len(self.prefix_for(text)) + lengths[text] for text in texts]
 
     def answer_lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text as an answer, without special tokens."""
+        """Count the tokens of each text as an answer, without special tokens."""
         lengths = self._lengths(texts)
         return [lengths[text] for text in texts]
 
     def _lengths(self, texts: Sequence[str]) -> dict[str, int]:
-        """Tokens of each text; 0 where it has none that could be counted.
+        """Count the tokens of each text; 0 if the tokenizer fails on it.
 
-        Whoever asks wants to know what fits. A text on which the tokenizer fails is asked as it
-        is, and its document then fails with the reason; the others must not.
+        The counts say what fits. A text on which the tokenizer fails is requested as it is, and its
+        document then fails with the reason; the others must not fail with it.
         """
         try:
             return {text: len(ids) for text, ids in self._encoded(texts)}
@@ -125,7 +122,7 @@ class HfTokenizer:
 
     @cached_property
     def thinking_marks(self) -> tuple[str, str] | None:
-        """The marks that its vocabulary or its chat template shows thoughts to stand between."""
+        """The marks around a thinking section, by vocabulary or chat template; None without one."""
         from tenbin.backends.text.chat_template import thinking_marks
 
         return thinking_marks(self.inner)
@@ -133,11 +130,11 @@ class HfTokenizer:
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
-        """The text of a conversation, ending where the assistant's next turn begins.
+        """Return the text of a conversation, ending where the assistant's next turn begins.
 
         Raises:
             BackendError: The tokenizer has no template, or its template refuses the turns.
-            ConfigError: The template knows no such variable.
+            ConfigError: The template has no such variable.
         """
         from tenbin.backends.text.chat_template import render_chat
 
@@ -148,14 +145,14 @@ class HfTokenizer:
     def examine(
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int
     ) -> Boundary:
-        """How this prompt and these answers meet; in tokens of the whole text."""
+        """Return how this prompt and these answers meet, in tokens of the whole text."""
         answers = tuple(continuations or ())
         wholes = [prompt + answer for answer in answers]
         encoded = self.encode_prompts([prompt, *wholes])
         start = encoded[prompt]
         counts = tuple(len(encoded[whole]) - len(start) for whole in wholes)
         merged = any(encoded[whole][: len(start)] != start for whole in wholes)
-        # The last token of a scored row is a target only and is never put in.
+        # The last token of a scored row is only predicted and is never an input.
         needed = len(start) + (max(counts) - 1 if counts else max_gen_toks)
         return Boundary(
             len(start), counts, self._leading_bos(start), merged, max(0, needed - self.max_length)
@@ -169,7 +166,7 @@ class HfTokenizer:
         return count
 
     def _prefix(self) -> tuple[int, ...]:
-        """What the tokenizer puts in front by itself; what it appends (an EOS) is left away."""
+        """Return what the tokenizer puts in front by itself; an EOS that it appends is dropped."""
         if self.add_bos is False:
             return ()
         probe = "a"
@@ -191,7 +188,7 @@ class HfTokenizer:
 
 @contextmanager
 def explain_faults(what: str) -> Iterator[None]:
-    """Say in one sentence how a tokenizer failed.
+    """Turn exceptions of a tokenizer inside into one sentence.
 
     Raises:
         TokenizerFault: It failed.
@@ -199,7 +196,7 @@ def explain_faults(what: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # Any kind: tokenizers are code of many hands. Those in Rust panic, which is no Exception.
+        # Any kind: tokenizers come from many authors. Those in Rust panic, which is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise TokenizerFault(
@@ -209,15 +206,15 @@ def explain_faults(what: str) -> Iterator[None]:
 
 
 def first_words(error: BaseException) -> str:
-    """An error's type and what it says first, in one line."""
+    """Return an error's type and the first line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Some first lines only announce the next one.
+    # Some first lines only introduce the next one.
     said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
     return f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts in batches: until a batch is done, its tokens are held with names and offsets."""
+    """Cut texts into batches: while one is encoded, its tokens are held with names and offsets."""
     batch: list[str] = []
     characters = 0
     for text in texts:

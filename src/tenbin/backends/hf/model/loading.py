@@ -20,11 +20,11 @@ _MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
 
 
 def device_of(arguments: HfArguments, elsewhere: bool = False) -> str:
-    """The device that the arguments mean; a device map may be the name of one.
+    """Return the device that the arguments mean; a device map may be the name of one.
 
     Args:
-        arguments: What the user said.
-        elsewhere: Whether it is another machine's: a device that is named is there then.
+        arguments: The model arguments.
+        elsewhere: Whether the model is loaded on another machine, whose devices are not checked.
 
     Raises:
         BackendError: There is no such device.
@@ -37,7 +37,7 @@ def device_of(arguments: HfArguments, elsewhere: bool = False) -> str:
 
 
 def choose_device(wanted: str | None) -> str:
-    """The device to use.
+    """Return the device to use.
 
     Args:
         wanted: `cpu`, `cuda`, `cuda:N`, `mps`; `auto` or None takes the best there is.
@@ -73,14 +73,14 @@ def load_model(
     adapter: Location | None = None,
     **options: Any,
 ) -> Any:
-    """A causal language model in eval mode, on its device, ready to be asked.
+    """Load a causal language model in eval mode onto its device.
 
     Args:
         source: Folder or hub id.
         arguments: For placement, quantisation and attention.
-        dtype: The precision's name.
+        dtype: Name of the dtype.
         device: Where it goes, unless a device map places it.
-        adapter: What is put on top of the weights.
+        adapter: A PEFT adapter on top of the weights.
         **options: Passed on to transformers: revision, subfolder, trust_remote_code, cache_dir.
 
     Raises:
@@ -106,7 +106,7 @@ def load_model(
     except BackendError:
         raise
     except Exception as error:
-        # Any kind: damaged files, shapes that do not fit and full memory each have their own.
+        # Any kind: damaged files, mismatched shapes and full memory each raise their own.
         hint = None
         if is_out_of_memory(error):
             hint = "give dtype=bfloat16, load_in_4bit=True, device_map=auto, or a larger device"
@@ -136,7 +136,7 @@ def _placement(arguments: HfArguments, dtype: str, device: str) -> dict[str, Any
 
 
 def _refuse_missing(source: str, report: Any) -> None:
-    """transformers fills what the files lack with random numbers, and only warns of it."""
+    """Refuse missing weights: transformers initialises them randomly and only warns."""
     if missing := sorted(report["missing_keys"]):
         raise BackendError(
             f"the model at {source} lacks {len(missing)} of its weights, {missing[0]} among them",
