@@ -75,6 +75,6 @@ def test_metrics_of_likelihoods_refuse_a_name() -> None:
         )
 
 
-def test_weighed_choices_always_name_one() -> None:
+def test_scored_choices_always_have_a_likeliest_one() -> None:
     outcomes = judge(TASK, PROMPT, make_scores(-3.0, -2.0, -1.0))
     assert [one.value for one in outcomes] == [0.0, 0.0, 0.0]

@@ -1,7 +1,7 @@
 """Find where a text repeats itself, and shorten what repeats.
 
 Models that degenerate write one phrase over and over until their limit. Reading the phrase a
-thousand times says nothing that reading it a dozen times does not. Knows texts alone.
+thousand times says nothing that reading it a dozen times does not.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.errors import ConfigError, StorageError
-from tenbin.metrics.extraction.standing import Standing
+from tenbin.metrics.extraction.stance import Stance
 from tenbin.metrics.steps import FILTERS
 from tenbin.report.html.messages import LANGUAGES, messages
 from tenbin.report.html.model import PageSummary
@@ -108,7 +108,7 @@ def test_every_text_of_the_interface_is_known() -> None:
     used |= {f"view_{name}" for name in re.findall(r'\["(\w+)", \w+View\]', script())}
     read_in_parts = {"choice_letter_flexible"}
     used |= {f"step_{name}" for name in FILTERS if name not in read_in_parts}
-    used |= {f"standing_{standing.name.lower()}" for standing in Standing}
+    used |= {f"standing_{stance.name.lower()}" for stance in Stance}
     assert used > {"reveal", "view_overview"}
     assert not used - set(messages("en"))
 

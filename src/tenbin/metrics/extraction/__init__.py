@@ -1,6 +1,7 @@
-"""Read the choice that a generated answer gives.
+"""Read the choice that a generated answer gives, by the phrases of ten languages.
 
-Knows texts, letters and the phrases of ten languages; knows no task, no gold answer and no metric.
+`strict` reads the form that a prompt asks for. `flexible` reads free text: `clean` brings it into a
+plain form, `sections` divides it, `mention` finds the letters, and `stance` says how each stands.
 """
 
 from tenbin.metrics.extraction.flexible import MOST_CHOICES, read_flexible

@@ -1,8 +1,7 @@
 """Build one regular expression out of many phrases, so that it is quick on any text.
 
 Phrases that begin alike share their beginning in the expression, as in a trie: a plain alternation
-of some hundred phrases tries each of them at every place and is forty times slower. Knows how
-scripts mark word boundaries; does not know what the phrases mean.
+of some hundred phrases tries each of them at every place and is forty times slower.
 """
 
 from __future__ import annotations

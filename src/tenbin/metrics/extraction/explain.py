@@ -1,6 +1,6 @@
 """Tell how `flexible` reads an answer, step by step, with the functions that read it.
 
-For people who look at one answer; scoring never comes here. Knows no gold answer.
+For reports that show one answer; scoring does not use it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tenbin.metrics.extraction.clean import simplify, strip_thinking
-from tenbin.metrics.extraction.flexible import read_part, shorten_repetition, weigh_mentions
+from tenbin.metrics.extraction.flexible import mentions_with_stance, read_part, shorten_repetition
 from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.strict import read_strict
 
@@ -21,7 +21,7 @@ class ReadingStep:
     text: str | None
     """None when nothing can be read."""
     mentions: tuple[tuple[str, str], ...] = ()
-    """Letters that were found, each with its standing: `announced`, `denied`, …"""
+    """Letters that were found, each with its stance: `announced`, `denied`, …"""
     too_slow: bool = False
     """Whether its pattern takes too long: then there is no text."""
 
@@ -48,8 +48,8 @@ def explain_flexible(text: str, language: str, count: int) -> list[ReadingStep]:
         if part != plain:
             steps.append(ReadingStep("part", part))
         mentions = tuple(
-            ("".join(mention.letters), standing.name.lower())
-            for mention, standing in weigh_mentions(part, language, count)
+            ("".join(mention.letters), stance.name.lower())
+            for mention, stance in mentions_with_stance(part, language, count)
         )
         letter = read_part(part, language, count)
         steps.append(ReadingStep("letters", letter, mentions))

@@ -14,8 +14,6 @@ several letters and settles on none, and when it only repeats the options.
 Besides A-D the letters of Arabic (أ ب ج د) and Thai (ก ข ค ง) exams are read for prompts of these
 languages, where they are announced or written as labels. Numbers and circled numbers (①) are not:
 the prompt names letters, and a number may count anything.
-
-Knows no gold answer and no metric.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from tenbin.metrics.extraction.clean import simplify, strip_thinking
 from tenbin.metrics.extraction.mention import Mention, find_mentions
 from tenbin.metrics.extraction.phrases import load_phrases
 from tenbin.metrics.extraction.sections import parts_to_read
-from tenbin.metrics.extraction.standing import Standing, is_announced, join_lists, weigh
+from tenbin.metrics.extraction.stance import Stance, is_announced, join_lists, stance_of
 from tenbin.metrics.extraction.strict import read_strict
 from tenbin.metrics.repetition import shorten
 
@@ -74,9 +72,9 @@ def shorten_repetition(plain: str) -> str:
 
 def read_part(plain: str, language: str, count: int) -> str | None:
     """The choice that one part of a simplified answer gives."""
-    mentions = weigh_mentions(plain, language, count)
-    for standing in (Standing.ANNOUNCED, Standing.APPROVED):
-        chosen = [place for place, (_, found) in enumerate(mentions) if found is standing]
+    mentions = mentions_with_stance(plain, language, count)
+    for stance in (Stance.ANNOUNCED, Stance.APPROVED):
+        chosen = [place for place, (_, found) in enumerate(mentions) if found is stance]
         if chosen:
             return _settle(mentions[chosen[-1] :])
     opening = _opening_label(mentions)
@@ -88,33 +86,33 @@ def read_part(plain: str, language: str, count: int) -> str | None:
     return bare[-1].letter if bare else None
 
 
-def weigh_mentions(plain: str, language: str, count: int) -> list[tuple[Mention, Standing]]:
-    """Every letter that is named in a simplified answer, with how it stands."""
+def mentions_with_stance(plain: str, language: str, count: int) -> list[tuple[Mention, Stance]]:
+    """Every letter that is named in a simplified answer, with its stance."""
     found = find_mentions(plain, language, count)
     firm = [mention for mention in found if not mention.weak or is_announced(plain, mention)]
-    weighed: list[tuple[Mention, Standing]] = []
+    named: list[tuple[Mention, Stance]] = []
     previous_end = 0
     for mention in join_lists(plain, firm):
-        weighed.append((mention, weigh(plain, mention, previous_end)))
+        named.append((mention, stance_of(plain, mention, previous_end)))
         previous_end = mention.end
-    return weighed
+    return named
 
 
-def _settle(rest: list[tuple[Mention, Standing]]) -> str | None:
+def _settle(rest: list[tuple[Mention, Stance]]) -> str | None:
     """The announced letter; for an announced list, the one a later bare letter settles on."""
     announced = rest[0][0]
     if announced.letter is not None:
         return announced.letter
-    later = [mention for mention, standing in rest[1:] if standing is not Standing.DENIED]
+    later = [mention for mention, stance in rest[1:] if stance is not Stance.DENIED]
     return later[-1].letter if later else None
 
 
-def _opening_label(mentions: list[tuple[Mention, Standing]]) -> str | None:
+def _opening_label(mentions: list[tuple[Mention, Stance]]) -> str | None:
     """The letter that opens the answer as a label, unless other lines open with other letters."""
     if not mentions:
         return None
-    first, standing = mentions[0]
-    if first.start > 2 or not (first.label and first.line_start) or standing is not Standing.BARE:
+    first, stance = mentions[0]
+    if first.start > 2 or not (first.label and first.line_start) or stance is not Stance.BARE:
         return None
     labels = {mention.letter for mention, _ in mentions if mention.line_start and mention.label}
     inline = [mention.letter for mention, _ in mentions if mention.label]
@@ -122,14 +120,14 @@ def _opening_label(mentions: list[tuple[Mention, Standing]]) -> str | None:
 
 
 def _without_review(
-    plain: str, mentions: list[tuple[Mention, Standing]], count: int
+    plain: str, mentions: list[tuple[Mention, Stance]], count: int
 ) -> list[Mention]:
     """The bare letters, less the labels of options that are gone through line by line.
 
     Answers are often cut off on the way ("Let's look at each option. A. … B. …"): the last label
     reached is then no choice. A review of all options that calls all but one wrong leaves that one.
     """
-    bare = [mention for mention, standing in mentions if standing is Standing.BARE]
+    bare = [mention for mention, stance in mentions if stance is Stance.BARE]
     # By place, since a text may hold thousands of letters.
     heads = {mention.start: mention for mention in bare if mention.line_start and mention.label}
     reviewed = {mention.letter for mention, _ in mentions if mention.line_start and mention.label}

@@ -1,7 +1,7 @@
 """Find the choice letters that stand on their own in a text.
 
-Knows which letters are words, names or parts of words rather than choices. Does not know whether a
-mention is the answer: `standing` weighs that.
+Letters that are words, names or parts of words are left out. Whether a mention is the answer is
+decided by `stance`.
 """
 
 from __future__ import annotations

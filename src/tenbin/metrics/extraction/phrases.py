@@ -1,7 +1,7 @@
 """Load the phrases of the ten languages and compile them into patterns.
 
-Knows the files of `catalog/literals`. Does not know what the patterns are used for: that is the
-business of `mention`, `standing` and `sections`.
+The phrases stand in `catalog/literals`, one file for each language; `mention`, `stance` and
+`sections` use them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Say which part of an answer counts: up to an invented next question, after a retraction.
-
-Knows the lines that open a new question and the phrases that take back what was said before. Does
-not know letters: `flexible` reads the parts.
-"""
+"""Say which part of an answer counts: up to an invented next question, after a retraction."""
 
 from __future__ import annotations
 

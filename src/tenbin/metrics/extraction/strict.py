@@ -1,7 +1,4 @@
-"""Read a choice in exactly the form that the prompt asked for.
-
-Knows the form `{'answer': 'X'}` and nothing of languages.
-"""
+"""Read a choice in exactly the form that the prompt asked for: `{'answer': 'X'}`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Weigh what the words around a mention say of it.
+"""The stance of a mention: what the words around a letter say of it.
 
-Knows announcements, denials, suppositions and lists. Does not choose among mentions: `flexible`
-does.
+Announcements, denials, suppositions and lists are recognised here; `flexible` chooses among the
+mentions.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MOST_SPACES = 128
 _SPACES = re.compile(rf"[{SPACE}]{{{_MOST_SPACES},}}")
 
 
-class Standing(IntEnum):
-    """How a mention stands; the higher, the more it is an answer."""
+class Stance(IntEnum):
+    """What a text says of a mention; the higher, the more it is an answer."""
 
     DENIED = 0
     """Called wrong, supposed or asked about: never an answer."""
@@ -87,8 +87,8 @@ def _compile() -> _Patterns:
     )
 
 
-def weigh(text: str, mention: Mention, previous_end: int) -> Standing:
-    """Say how a mention stands.
+def stance_of(text: str, mention: Mention, previous_end: int) -> Stance:
+    """The stance that a text takes towards a mention.
 
     Args:
         text: A simplified answer.
@@ -98,12 +98,12 @@ def weigh(text: str, mention: Mention, previous_end: int) -> Standing:
     window_start = max(0, mention.start - _WINDOW)
     before = text[window_start : mention.start]
     after = text[mention.end : mention.end + _WINDOW]
-    return _weigh_window(before, after, max(0, previous_end - window_start))
+    return _stance_in_window(before, after, max(0, previous_end - window_start))
 
 
 # Models that repeat themselves write the same words around hundreds of letters.
 @lru_cache(maxsize=4096)
-def _weigh_window(before: str, after: str, previous_end: int) -> Standing:
+def _stance_in_window(before: str, after: str, previous_end: int) -> Stance:
     patterns = _compile()
     if after.startswith(")") and not before.endswith("("):
         # "B) Not all …": the bracket ends a label, and what follows is the option's own text.
@@ -112,16 +112,16 @@ def _weigh_window(before: str, after: str, previous_end: int) -> Standing:
     lead = before[: announced.start()] if announced else before
     clause = re.split(f"[{_CLAUSE_END}]", lead[previous_end:])[-1]
     if patterns.denied_after.match(after) or patterns.asked.match(after):
-        return Standing.DENIED
+        return Stance.DENIED
     if patterns.denied_before.search(before) or patterns.supposed.search(clause):
-        return Standing.DENIED
+        return Stance.DENIED
     if announced:
-        return Standing.DENIED if patterns.doubted.search(lead) else Standing.ANNOUNCED
+        return Stance.DENIED if patterns.doubted.search(lead) else Stance.ANNOUNCED
     if patterns.confirmed.match(after):
-        return Standing.ANNOUNCED
+        return Stance.ANNOUNCED
     if patterns.approved.match(after):
-        return Standing.APPROVED
-    return Standing.DISCUSSED if patterns.discussed.match(after) else Standing.BARE
+        return Stance.APPROVED
+    return Stance.DISCUSSED if patterns.discussed.match(after) else Stance.BARE
 
 
 def is_announced(text: str, mention: Mention) -> bool:
