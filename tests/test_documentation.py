@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "tenbin"
 PAGES = sorted(
     page for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md") for page in ROOT.glob(pattern)
 )
@@ -78,3 +79,11 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     assert "evaluate" in (tmp_path / "api" / "index.html").read_text(encoding="utf-8")
+
+
+def test_files_that_the_tour_names_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_0-9]+\.[a-z]+)?)`", text))
+    assert len(named) > 40
+    lost = [name for name in named if not any((root / name).exists() for root in (ROOT, SOURCE))]
+    assert sorted(lost) == []
