@@ -32,7 +32,7 @@ from tenbin.pipeline.cells import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.requests import requests_of
 from tenbin.records import Prompt, Request, Response
-from tenbin.results.document import git_revision
+from tenbin.results.provenance import git_revision
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"

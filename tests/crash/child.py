@@ -34,7 +34,7 @@ from typing import Any
 STAGES = {
     "planning": "tenbin.pipeline.plan:Plan._write",
     "judging": "tenbin.pipeline.judge:judge_planned",
-    "samples": "tenbin.pipeline.finish:sample_row",
+    "samples": "tenbin.pipeline.finish:make_sample",
     "scores": "tenbin.pipeline.finish:summarise_cells",
     "answering": "tenbin.journal.answers:Answers.write",
     "probing": "tenbin.backends.hf.probe_cache:Forward",

@@ -153,7 +153,7 @@ def test_while_judging(tmp_path: Path) -> None:
 
 
 def test_while_writing_the_result_is_finished(tmp_path: Path) -> None:
-    code = slow_at("tenbin.pipeline.finish", "sample_row", 2)
+    code = slow_at("tenbin.pipeline.finish", "make_sample", 2)
     process = start([*RUN, "--tasks", "jnli", "--limit", "6"], tmp_path, code)
     wait_for((tmp_path / "slow").exists, process)
     took, _ = stop(process, signal.SIGTERM)
@@ -164,7 +164,7 @@ def test_while_writing_the_result_is_finished(tmp_path: Path) -> None:
 
 
 def test_while_writing_for_longer_than_there_is_time(tmp_path: Path) -> None:
-    code = slow_at("tenbin.pipeline.finish", "sample_row", 2).replace("sleep(0.2)", "sleep(60)")
+    code = slow_at("tenbin.pipeline.finish", "make_sample", 2).replace("sleep(0.2)", "sleep(60)")
     process = start([*RUN, "--tasks", "jnli"], tmp_path, code, patient=False)
     wait_for((tmp_path / "slow").exists, process)
     took, said = stop(process, signal.SIGHUP)

@@ -17,7 +17,6 @@ from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.pipeline.sweep import RunOutcomes
 from tenbin.results.samples import outcomes_of
-from tenbin.results.schema import Sample
 
 pytestmark = pytest.mark.usefixtures("cache")
 LABELS = ("含意", "矛盾", "中立", "entailment", "contradiction", "neutral")
@@ -134,7 +133,7 @@ def test_a_stored_run_takes_no_flags_of_a_new_one(
 def test_outcomes_of_a_run_are_those_of_its_samples() -> None:
     given = {"model": "scripted", "tasks": "jnli,jsquad", "sample_data": True, "no_cache": True}
     finished = execute(build_config(given), Listener(), write=False)
-    read, stored = RunOutcomes(finished), outcomes_of(map(Sample.from_json, finished.samples()))
+    read, stored = RunOutcomes(finished), outcomes_of(finished.samples())
     assert len(read) == len(stored) and set(read) == set(stored)
     for key, outcomes in stored.items():
         expected = sorted(outcomes, key=lambda outcome: outcome.document)

@@ -13,7 +13,6 @@ from tenbin.errors import ConfigError
 from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Failure, Picked, Response, Rolled, Scores, Text, Usage
 from tenbin.report.terminal.run_notes import format_cost, usage_lines
-from tenbin.results.schema import UsageEntry
 
 ANSWERS: list[Response] = [
     Text("x", "end", 3, usage=Usage(1000, 200, 400)),
@@ -38,12 +37,12 @@ PRICES = {"input": 2.0, "output": 10.0, "cached": 0.5, "currency": "USD"}
 def test_sums_and_cost_by_hand() -> None:
     entry = usage_entry(spent(ANSWERS, 7), PRICES)
     assert entry is not None
-    assert [entry[name] for name in ("prompt_tokens", "completion_tokens", "cached_tokens")] == [
+    assert [entry.prompt_tokens, entry.completion_tokens, entry.cached_tokens] == [
         1610, 205, 400,
     ]  # fmt: skip
-    assert (entry["calls"], entry["answers"], entry["not_counted"]) == (7, 4, 1)
-    assert entry["cost"] == pytest.approx((1210 * 2 + 400 * 0.5 + 205 * 10) / 1e6)
-    assert usage_lines(UsageEntry.model_validate(entry)) == [
+    assert (entry.calls, entry.answers, entry.not_counted) == (7, 4, 1)
+    assert entry.cost == pytest.approx((1210 * 2 + 400 * 0.5 + 205 * 10) / 1e6)
+    assert usage_lines(entry) == [
         "usage: 1,610 prompt tokens (400 cached), 205 completion tokens, 7 calls, cost 0.0047 USD, "
         "1 answer not counted by the server, 7 answers from the journal at no cost"
     ]
@@ -62,10 +61,11 @@ def test_what_choosing_took_is_part_of_what_the_run_took() -> None:
     second = usage_entry(spent(ANSWERS[:1], 1), PRICES)
     assert first is not None and second is not None
     both = usage_of_both(first, second)
-    assert both == {
+    assert first.cost is not None and second.cost is not None and both is not None
+    assert both.to_json() == {
         "prompt_tokens": 2610, "completion_tokens": 405, "cached_tokens": 800, "calls": 8,
         "answers": 5, "not_counted": 1, "from_journal": 8,
-        "cost": pytest.approx(first["cost"] + second["cost"]), "prices": PRICES,
+        "cost": pytest.approx(first.cost + second.cost), "prices": PRICES,
     }  # fmt: skip
     assert usage_of_both(None, second) == usage_of_both(second, None) == second
     assert usage_of_both(None, None) is None
@@ -74,14 +74,14 @@ def test_what_choosing_took_is_part_of_what_the_run_took() -> None:
 def test_cached_tokens_without_a_price_cost_what_others_do() -> None:
     entry = usage_entry(spent(ANSWERS, 0), {**PRICES, "cached": None})
     assert entry is not None
-    assert entry["cost"] == pytest.approx((1610 * 2 + 205 * 10) / 1e6)
+    assert entry.cost == pytest.approx((1610 * 2 + 205 * 10) / 1e6)
 
 
 def test_nothing_is_made_up() -> None:
     assert usage_entry(spent([Text("x", "end", 3)], 0), None) is None
     entry = usage_entry(spent(ANSWERS, 0), None)
     assert entry is not None
-    assert entry["cost"] is None
+    assert entry.cost is None
     assert usage_lines(None) == []
 
 

@@ -1,16 +1,15 @@
 """Lengths of answers and thoughts, worked by hand."""
 
-from typing import Any
-
 from tenbin.records import Failure, Response, Text
-from tenbin.results.lengths import Lengths
+from tenbin.results.samples import Lengths
+from tenbin.results.schema import GenerationLengths
 
 CLOSED = Text("B", "end", 2, thinking="so", thinking_tokens=10, thinking_end="closed")
 OPEN = Text("", "length", 0, thinking="so", thinking_tokens=30, thinking_end="open")
 PLAIN = Text("B", "length", 4)
 
 
-def written_lengths(responses: list[Response], thinks: bool) -> dict[str, Any]:
+def measured_lengths(responses: list[Response], thinks: bool) -> GenerationLengths:
     lengths = Lengths()
     for response in responses:
         lengths.add(response)
@@ -18,7 +17,7 @@ def written_lengths(responses: list[Response], thinks: bool) -> dict[str, Any]:
 
 
 def test_means_over_answers_and_not_over_failures() -> None:
-    assert written_lengths([CLOSED, OPEN, PLAIN, Failure("x", "y")], True) == {
+    assert measured_lengths([CLOSED, OPEN, PLAIN, Failure("x", "y")], True).to_json() == {
         "answers": 3,
         "answer_tokens": 2.0,
         "cut_answers": 2,
@@ -28,22 +27,22 @@ def test_means_over_answers_and_not_over_failures() -> None:
 
 
 def test_without_thoughts() -> None:
-    found = written_lengths([PLAIN], False)
-    assert (found["answer_tokens"], found["thinking_tokens"], found["thoughts"]) == (
+    found = measured_lengths([PLAIN], False)
+    assert (found.answer_tokens, found.thinking_tokens, found.thoughts) == (
         4.0,
         None,
         None,
     )
-    assert written_lengths([], True)["thinking_tokens"] is None
+    assert measured_lengths([], True).thinking_tokens is None
 
 
 def test_a_server_that_keeps_thoughts_apart_without_being_asked() -> None:
-    assert written_lengths([CLOSED], False)["thinking_tokens"] == 10.0
+    assert measured_lengths([CLOSED], False).thinking_tokens == 10.0
 
 
 def test_thoughts_that_nobody_counted_leave_both_lengths_unknown() -> None:
     """The server's count of the answer holds the thought too."""
     blind = Text("B", "end", 50, thinking="so", thinking_tokens=0, thinking_end="closed")
-    found = written_lengths([CLOSED, blind], True)
-    assert found["answer_tokens"] is found["thinking_tokens"] is None
-    assert found["thoughts"]["closed"] == 2
+    found = measured_lengths([CLOSED, blind], True)
+    assert found.answer_tokens is found.thinking_tokens is None
+    assert found.thoughts is not None and found.thoughts["closed"] == 2

@@ -84,9 +84,8 @@ def execute(options: argparse.Namespace) -> int:
 
     from tenbin.report.terminal.console import make_console
     from tenbin.report.terminal.scores import print_results
-    from tenbin.results.schema import RunResult
 
-    print_results(RunResult.model_validate(finished.document))
+    print_results(finished.result)
     if finished.folder is not None:
         console = make_console()
         console.print(f"results  {finished.folder.result_file}", highlight=False, soft_wrap=True)

@@ -26,15 +26,16 @@ from tenbin.pipeline.partial_scores import PartialScores
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import Data
 from tenbin.pipeline.progress import Listener, ProgressCounter
-from tenbin.pipeline.record import part_entries, prospect, record, run_file
+from tenbin.pipeline.record import Execution, record, run_file
 from tenbin.pipeline.score import GroupScore, summarise_cells, summarise_groups
 from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Cell, ScoreRow
 from tenbin.records.model_info import engine_notices, engines_of, model_entries
-from tenbin.results.folder import RunFolder, discard_reports, write_run
-from tenbin.results.identity import run_id
+from tenbin.results.folder import RunFolder, discard_reports
 from tenbin.results.progress import clear_progress
-from tenbin.results.rows import sample_row
+from tenbin.results.samples import make_sample
+from tenbin.results.schema import EngineAnswers, RunResult, Sample, TemplateChoices, UsageEntry
+from tenbin.results.write import write_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,22 @@ class CompletedRun:
     scores: Mapping[Cell, Sequence[ScoreRow]]
     groups: tuple[GroupScore, ...]
     judged: JudgedDocuments
-    document: Mapping[str, Any]
+    result: RunResult
     folder: RunFolder | None
 
-    def samples(self) -> Iterator[dict[str, Any]]:
-        """Every document as plain values, one at a time."""
+    @property
+    def document(self) -> dict[str, Any]:
+        """result.json as plain values."""
+        return self.result.to_json()
+
+    def samples(self) -> Iterator[Sample]:
+        """Every document as a row of samples.parquet, made when it is asked for."""
         aggregations = {
             setup.cell: {name: metric.aggregation for name, metric in metric_names(setup.task)}
             for setup in self.setups
         }
         for one in self.judged:
-            yield sample_row(
+            yield make_sample(
                 one.planned.prompt,
                 one.response,
                 one.unconditional,
@@ -64,6 +70,10 @@ class CompletedRun:
                 one.further,
                 aggregations[one.planned.prompt.cell],
             )
+
+    def sample_rows(self) -> Iterator[dict[str, Any]]:
+        """The same as plain values."""
+        return (sample.to_json() for sample in self.samples())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +95,11 @@ class RunState:
     folder: RunFolder | None
     replaces: bool = False
     """Whether the folder holds a result of another run, which is to be replaced."""
-    also: Mapping[str, Any] = field(default_factory=dict)
-    """Recorded beside the scores."""
+    template_choice: TemplateChoices | None = None
+    """With `--template auto`: what was chosen."""
     usage: TokenUsage = field(default_factory=TokenUsage)
-    usage_before: Mapping[str, Any] | None = None
-    """The entry `usage` of what was asked before, on behalf of this run."""
+    usage_before: UsageEntry | None = None
+    """What was asked before, on behalf of this run."""
     stamp: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
     started: float = field(default_factory=time.monotonic)
     """On the monotonic clock."""
@@ -116,33 +126,26 @@ def finish(
     notices = engine_notices(engines)
     for notice in notices:
         notify(notice)
-    usage = usage_entry(state.usage, description.get("prices"))
-    entries = record(
-        state.config,
-        setups,
-        scores,
-        groups,
-        state.data,
-        judged,
-        (*state.notices, *notices),
+    told = model_entries(engines, description)
+    execution = Execution(
+        model=told["model"],
+        answered_by=[EngineAnswers(**engine) for engine in told["answered_by"]],
+        fingerprint=state.backend.fingerprint,
+        date=state.stamp.isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - state.started, 3),
+        from_journal=state.usage.from_journal,
+        usage=usage_of_both(
+            state.usage_before, usage_entry(state.usage, description.get("prices"))
+        ),
+        scale=description.get("scale"),
+        template_choice=state.template_choice,
+        asked={cell.id: len(s) for cell, s in state.plan.spans.items()} if partial else None,
     )
-    if partial:
-        entries = part_entries(entries, {cell.id: len(s) for cell, s in state.plan.spans.items()})
-    fingerprint = state.backend.fingerprint
-    document = {
-        **entries,
-        "run_id": run_id(prospect(state.config, setups, state.data, fingerprint)),
-        "partial": partial,
-        **model_entries(engines, description),
-        "fingerprint": fingerprint,
-        "answers_from_journal": state.usage.from_journal,
-        **({"scale": description["scale"]} if "scale" in description else {}),
-        "date": state.stamp.isoformat(timespec="seconds"),
-        "usage": usage_of_both(state.usage_before, usage),
-        "total_evaluation_time_seconds": round(time.monotonic() - state.started, 3),
-        **state.also,
-    }
-    return CompletedRun(state.config, setups, scores, tuple(groups), judged, document, state.folder)
+    result = record(
+        state.config, setups, scores, groups, state.data, judged, execution,
+        (*state.notices, *notices),
+    )  # fmt: skip
+    return CompletedRun(state.config, setups, scores, tuple(groups), judged, result, state.folder)
 
 
 def write_completed(state: RunState, run: CompletedRun, listener: Listener) -> CompletedRun:
@@ -158,15 +161,15 @@ def write_completed(state: RunState, run: CompletedRun, listener: Listener) -> C
         return _write(state, run, counter.through(run.samples()))
 
 
-def _write(state: RunState, run: CompletedRun, rows: Iterable[Mapping[str, Any]]) -> CompletedRun:
+def _write(state: RunState, run: CompletedRun, samples: Iterable[Sample]) -> CompletedRun:
     folder = run.folder
     assert folder is not None
     if state.replaces:
         discard_reports(folder)
-    document = write_run(folder, run.document, rows, run_file(run.config))
-    if not document["partial"]:
+    result = write_run(folder, run.result, samples, run_file(run.config))
+    if not result.partial:
         clear_progress(folder.path)
-    return replace(run, document=document)
+    return replace(run, result=result)
 
 
 def prepare_to_save() -> None:
@@ -194,8 +197,8 @@ def save_part(state: RunState) -> None:
     note_saved(f"a partial result of {len(part):,} documents is at {state.folder.result_file}")
 
 
-def _documents(stored: Mapping[str, Any] | None, state: RunState) -> int:
+def _documents(stored: RunResult | None, state: RunState) -> int:
     """How many documents the stored result of this run rests on; 0 where there is none."""
     if stored is None or state.replaces:
         return 0
-    return sum(int(counts["effective"]) for counts in stored.get("n-samples", {}).values())
+    return sum(counts.effective for counts in stored.n_samples.values())

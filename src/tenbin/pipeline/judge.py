@@ -21,8 +21,7 @@ from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.plan import Plan, Planned
 from tenbin.pipeline.progress import ProgressCounter
 from tenbin.records import Cell, Outcome, Picked, Prompt, Response, Scores, Task, Text
-from tenbin.results.lengths import Lengths
-from tenbin.results.samples import failure_of
+from tenbin.results.samples import Lengths, failure_of
 
 PORTION = 500
 """Answers that are judged together: looking up their documents one by one would take longer, and

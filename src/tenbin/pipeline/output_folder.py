@@ -1,24 +1,21 @@
-"""Where a run goes: its folder is taken, and no other run's result there is replaced unasked.
-
-Joins what a run will record and what is stored already. Asks no model.
-"""
+"""Takes the folder of a run, and sees that no other run's result there is replaced unasked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
 
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError, ResultError
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.prepare import Data
 from tenbin.pipeline.progress import Listener
-from tenbin.pipeline.record import prospect
+from tenbin.pipeline.record import identify
 from tenbin.results.folder import RESULT, RunFolder, choose_folder, leave_folder
-from tenbin.results.identity import differing
-from tenbin.results.reading import read_document
+from tenbin.results.identity import RunIdentity, differing
+from tenbin.results.read import read_result
+from tenbin.results.schema import RunResult
 
 _REMEDY = "--overwrite replaces it; or name another --output_path"
 
@@ -78,7 +75,7 @@ def check_place(
         raise ConfigError(f"--output_path: {error.message}", _REMEDY) from error
     if before is None:
         return False
-    lines = differing(before, prospect(config, setups, data, fingerprint))
+    lines = differing(RunIdentity.of(before), identify(config, setups, data, fingerprint))
     if lines and not config.overwrite:
         raise ConfigError(
             f"--output_path: {folder.result_file} holds a result of other settings:\n"
@@ -88,15 +85,15 @@ def check_place(
     return bool(lines)
 
 
-def _stored(folder: RunFolder) -> Mapping[str, Any] | None:
+def _stored(folder: RunFolder) -> RunResult | None:
     """The result that is there; None where there is none."""
     for file in (folder.path / RESULT, folder.result_file):
         if file.exists():
-            return read_document(file)
+            return read_result(file)
     return None
 
 
-def stored_result(folder: RunFolder) -> Mapping[str, Any] | None:
+def stored_result(folder: RunFolder) -> RunResult | None:
     """The same, and None also where it cannot be read."""
     try:
         return _stored(folder)

@@ -1,14 +1,11 @@
-"""What a run leaves behind: the document that becomes result.json.
-
-Takes what the stages gave and computes nothing new but hashes and counts.
-"""
+"""Record a run: everything that result.json says, from what the stages gave."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tenbin.config import RunConfig
@@ -19,15 +16,25 @@ from tenbin.pipeline.prepare import Data, count_prompts
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import GroupScore
 from tenbin.plugins import BACKENDS, Plugin, entry_points
-from tenbin.records import Cell, ScoreRow, Task, Template
-from tenbin.results.document import (
+from tenbin.records import Cell, ScoreRow, Template
+from tenbin.results.identity import RunIdentity, run_id
+from tenbin.results.provenance import git_revision, library_versions
+from tenbin.results.schema import (
     SCHEMA_VERSION,
-    data_entries,
-    git_revision,
-    group_details,
-    library_versions,
-    score_details,
-    score_entries,
+    CellConfig,
+    DataFileEntry,
+    Detectable,
+    DocumentCounts,
+    EngineAnswers,
+    MetricDetail,
+    ParallelEntry,
+    PromptEntry,
+    RunResult,
+    TemplateChoices,
+    ThinkingEntry,
+    UnweightedMean,
+    UsageEntry,
+    stderr_key,
 )
 from tenbin.tasks.installed import package_of
 from tenbin.version import __version__
@@ -41,6 +48,26 @@ _LITTLE = 0.5
 """Share of the first token below which the letters are not what the model would say."""
 
 
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a result records of one execution of a run: the model that answered, and the clock."""
+
+    model: Mapping[str, object]
+    """What the backend says of the model."""
+    answered_by: Sequence[EngineAnswers]
+    fingerprint: str
+    date: str
+    seconds: float
+    from_journal: int
+    """Requests that the journal answered."""
+    usage: UsageEntry | None = None
+    scale: Mapping[str, object] | None = None
+    """With workers: how the work was spread."""
+    template_choice: TemplateChoices | None = None
+    asked: Mapping[str, int] | None = None
+    """Of a run that was stopped: task id → documents that were to be asked."""
+
+
 def record(
     config: RunConfig,
     setups: Sequence[CellSetup],
@@ -48,50 +75,78 @@ def record(
     groups: Sequence[GroupScore],
     data: Data,
     judged: JudgedDocuments,
+    execution: Execution,
     notices: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Everything of result.json that does not come from the model or the clock.
+) -> RunResult:
+    """The result of a run, without the digest of its samples.
 
-    `notices` were said before anything was asked.
+    Args:
+        config: The options of the run.
+        setups: Its cells.
+        scores: Their scores.
+        groups: The scores of groups.
+        data: The rows.
+        judged: The judged documents.
+        execution: The model and the clock.
+        notices: Told to the user before anything was asked.
     """
-    counts_by_cell = judged.counts_by_cell
-    return {
-        "tenbin_version": __version__,
-        "schema_version": SCHEMA_VERSION,
-        **_cell_entries(setups, scores, data, judged),
-        "groups": {g.id: {"alias": g.id, **score_entries(g.rows)} for g in groups},
-        "group_subtasks": {g.id: list(g.members) for g in groups},
-        "group_details": {
-            g.id: group_details(g.rows, g.unweighted, percent_metrics(setups)) for g in groups
+    plugins = _used_plugins(config, setups)
+    counts = _document_counts(setups, data, judged, execution.asked)
+    warnings = [*data.notices(), *notices, *_score_notices(scores, judged.counts_by_cell)]
+    if execution.asked is not None:
+        warnings.insert(0, _partial_notice(counts.values()))
+    result = RunResult(
+        tenbin_version=__version__,
+        schema_version=SCHEMA_VERSION,
+        results={s.cell.id: _score_entries(s.cell.id, scores[s.cell]) for s in setups},
+        details={s.cell.id: _details(scores[s.cell], percent_metrics([s])) for s in setups},
+        versions={s.cell.id: s.cell.version for s in setups},
+        n_shot={s.cell.id: s.cell.shots for s in setups},
+        n_samples=counts,
+        higher_is_better={
+            s.cell.id: {row.metric: row.higher_is_better for row in scores[s.cell]} for s in setups
         },
-        "failures": {
-            cell.id: counts.failures for cell, counts in counts_by_cell.items() if counts.failures
+        configs={s.cell.id: _finished_config(s, judged) for s in setups},
+        data={s.cell.id: _data_files(s, data) for s in setups},
+        prompts={s.cell.id: _prompt_entry(s, judged) for s in setups},
+        lengths={
+            s.cell.id: judged.counts_by_cell[s.cell].lengths.entry(s.task.thinking is not None)
+            for s in setups
+            if s.task.kind == "generate"
         },
-        "warnings": [
-            *data.notices(),
-            *notices,
-            *label_notices(counts_by_cell),
-            *window_notices(counts_by_cell),
-            *_range_notices(scores),
-        ],
-        "config": config.recorded(),
-        "profile": config.profile_settings.name,
-        **_versions(config, setups),
-        "git_hash": git_revision(),
+        groups={g.id: _score_entries(g.id, g.rows) for g in groups},
+        group_subtasks={g.id: list(g.members) for g in groups},
+        group_details={g.id: _group_details(g, percent_metrics(setups)) for g in groups},
+        failures={
+            cell.id: one.failures for cell, one in judged.counts_by_cell.items() if one.failures
+        },
+        warnings=warnings,
+        config=config.recorded(),
+        profile=config.profile_settings.name,
+        libraries={**library_versions(), **{p.package: p.version for p in plugins.values()}},
+        git_hash=git_revision(),
+        run_id=run_id(identify(config, setups, data, execution.fingerprint)),
+        partial=execution.asked is not None,
+        model=dict(execution.model),
+        engine=_engine(execution.model),
+        answered_by=list(execution.answered_by),
+        fingerprint=execution.fingerprint,
+        answers_from_journal=execution.from_journal,
+        date=execution.date,
+        usage=execution.usage,
+        total_evaluation_time_seconds=execution.seconds,
+    )
+    # Keys that only some runs have.
+    rare = {
+        "plugins": {name: plugin.origin for name, plugin in plugins.items()},
+        "scale": execution.scale,
+        "template_choice": execution.template_choice,
     }
-
-
-def _versions(config: RunConfig, setups: Sequence[CellSetup]) -> dict[str, Any]:
-    """Versions of libraries, and of other packages whose backend, metrics or tasks took part."""
-    used = _used_plugins(config, setups)
-    packages = {plugin.package: plugin.version for plugin in used.values()}
-    entries: dict[str, Any] = {"libraries": {**library_versions(), **packages}}
-    if used:
-        entries["plugins"] = {name: plugin.origin for name, plugin in used.items()}
-    return entries
+    return result.model_copy(update={name: value for name, value in rare.items() if value})
 
 
 def _used_plugins(config: RunConfig, setups: Sequence[CellSetup]) -> dict[str, Plugin]:
+    """Other packages whose backend, metrics or tasks take part, by what they give."""
     used: dict[str, Plugin] = {}
     backend = entry_points(BACKENDS).get(config.model)
     if backend is not None:
@@ -107,88 +162,110 @@ def _used_plugins(config: RunConfig, setups: Sequence[CellSetup]) -> dict[str, P
     return used
 
 
-def prospect(
-    config: RunConfig, setups: Sequence[CellSetup], data: Data, fingerprint: str | None
-) -> dict[str, Any]:
-    """What result.json will say of what a run is, before anything is asked.
-
-    A fingerprint of None stands for a model that is not known yet.
-    """
-    document = {
-        "config": config.recorded(),
-        "profile": config.profile_settings.name,
-        "fingerprint": fingerprint,
-        "configs": {setup.cell.id: _cell_config(setup) for setup in setups},
-        "data": {setup.cell.id: data_entries(data.files(setup)) for setup in setups},
-        "prompts": {
-            setup.cell.id: {"template_hash": template_hash(_template(setup))} for setup in setups
-        },
-        "n-samples": {setup.cell.id: {"effective": count_prompts(setup, data)} for setup in setups},
-    }
-    plain: dict[str, Any] = json.loads(json.dumps(document, ensure_ascii=False))
-    return plain
-
-
-def part_entries(entries: Mapping[str, Any], asked: Mapping[str, int]) -> dict[str, Any]:
-    """What is recorded of a run that was stopped: how much of it there is comes first.
-
-    Args:
-        entries: The same as of a run that is over, for the documents that were answered.
-        asked: Documents of every id that were to be asked.
-    """
-    counts = {id: {**n, "asked": asked[id]} for id, n in entries["n-samples"].items()}
-    answered = sum(n["effective"] for n in counts.values())
-    notice = (
-        f"partial: the run was stopped; scores rest on {answered:,} of {sum(asked.values()):,} "
-        "documents, which are no random choice among them: the same command goes on from here"
-    )
-    return {**entries, "n-samples": counts, "warnings": [notice, *entries["warnings"]]}
-
-
-def _cell_entries(
+def _document_counts(
     setups: Sequence[CellSetup],
-    scores: Mapping[Cell, Sequence[ScoreRow]],
     data: Data,
     judged: JudgedDocuments,
-) -> dict[str, Any]:
-    """The parts of result.json that are keyed by task id."""
-    entries: dict[str, dict[str, Any]] = {
-        key: {}
-        for key in (
-            "results",
-            "details",
-            "versions",
-            "n-shot",
-            "n-samples",
-            "higher_is_better",
-            "configs",
-            "data",
-            "prompts",
-            "lengths",
+    asked: Mapping[str, int] | None,
+) -> dict[str, DocumentCounts]:
+    counts = {
+        s.cell.id: DocumentCounts(
+            original=len(data.for_cell(s)[0].documents),
+            effective=judged.counts_by_cell[s.cell].documents,
         )
+        for s in setups
     }
-    for setup in setups:
-        cell, rows = setup.cell, scores[setup.cell]
-        counts = judged.counts_by_cell[cell]
-        scored, _ = data.for_cell(setup)
-        entries["results"][cell.id] = {"alias": cell.id, **score_entries(rows)}
-        entries["details"][cell.id] = score_details(rows, percent_metrics([setup]))
-        entries["versions"][cell.id] = cell.version
-        entries["n-shot"][cell.id] = cell.shots
-        entries["n-samples"][cell.id] = {
-            "original": len(scored.documents),
-            "effective": counts.documents,
-        }
-        entries["higher_is_better"][cell.id] = {r.metric: r.higher_is_better for r in rows}
-        entries["configs"][cell.id] = {
-            **_cell_config(setup),
-            "choices_by": choices_by(counts),
-        }
-        entries["data"][cell.id] = data_entries(data.files(setup))
-        entries["prompts"][cell.id] = _prompt_entries(setup, judged)
-        if setup.task.kind == "generate":
-            entries["lengths"][cell.id] = counts.lengths.entry(setup.task.thinking is not None)
+    if asked is None:
+        return counts
+    return {id: n.model_copy(update={"asked": asked[id]}) for id, n in counts.items()}
+
+
+def _engine(model: Mapping[str, object]) -> dict[str, object] | None:
+    engine = model.get("engine")
+    return dict(engine) if isinstance(engine, Mapping) else None
+
+
+def identify(
+    config: RunConfig, setups: Sequence[CellSetup], data: Data, fingerprint: str | None
+) -> RunIdentity:
+    """What a run is, before anything is asked.
+
+    Args:
+        config: The options of the run.
+        setups: Its cells; with `--template auto` all that can be chosen.
+        data: The rows.
+        fingerprint: Of the model; None if it is not known yet.
+    """
+    return RunIdentity(
+        # As a file gives it back, since it is compared with stored runs.
+        config=json.loads(json.dumps(config.recorded(), ensure_ascii=False)),
+        profile=config.profile_settings.name,
+        fingerprint=fingerprint,
+        configs={s.cell.id: _cell_config(s) for s in setups},
+        template_hashes={s.cell.id: template_hash(_template(s)) for s in setups},
+        documents={s.cell.id: count_prompts(s, data) for s in setups},
+        digests={
+            s.cell.id: {
+                split: [file.sha256 for file in files] for split, files in data.files(s).items()
+            }
+            for s in setups
+        },
+    )
+
+
+def _score_entries(id: str, rows: Sequence[ScoreRow]) -> dict[str, float | str | None]:
+    """Metrics as lm-eval writes them: `acc`, `acc_stderr`."""
+    entries: dict[str, float | str | None] = {"alias": id}
+    for row in rows:
+        entries[row.metric] = row.value
+        entries[stderr_key(row.metric)] = row.stderr
     return entries
+
+
+def _details(rows: Sequence[ScoreRow], percent: frozenset[str]) -> dict[str, MetricDetail]:
+    return {row.metric: _detail(row, row.metric in percent) for row in rows}
+
+
+def _detail(row: ScoreRow, percent: bool) -> MetricDetail:
+    detectable = Detectable(unpaired=row.detectable_unpaired, paired=row.detectable_paired)
+    if row.detectable_unpaired is None:
+        detectable = detectable.model_copy(update={"reason": "too few documents"})
+    detail = MetricDetail(
+        n=row.n,
+        clusters=row.clusters,
+        failed=row.failed,
+        aggregation=row.aggregation,
+        stderr_method=row.stderr_method,
+        low=row.low,
+        high=row.high,
+        interval_method=row.interval_method,
+        detectable=detectable,
+        higher_is_better=row.higher_is_better,
+        unit="%" if percent else "",
+    )
+    return detail if row.weight is None else detail.model_copy(update={"weight": row.weight})
+
+
+def _group_details(group: GroupScore, percent: frozenset[str]) -> dict[str, MetricDetail]:
+    """Means weighted by documents, and beside each the plain mean of the tasks."""
+    details = _details(group.rows, percent)
+    for row in group.unweighted:
+        mean = UnweightedMean(
+            value=row.value,
+            stderr=row.stderr,
+            low=row.low,
+            high=row.high,
+            interval_method=row.interval_method,
+        )
+        details[row.metric] = details[row.metric].model_copy(update={"unweighted": mean})
+    return details
+
+
+def _data_files(setup: CellSetup, data: Data) -> dict[str, list[DataFileEntry]]:
+    return {
+        split: [DataFileEntry(**asdict(file)) for file in files]
+        for split, files in data.files(setup).items()
+    }
 
 
 def percent_metrics(setups: Sequence[CellSetup]) -> frozenset[str]:
@@ -198,72 +275,70 @@ def percent_metrics(setups: Sequence[CellSetup]) -> frozenset[str]:
     )
 
 
-def _cell_config(setup: CellSetup) -> dict[str, Any]:
-    task, cell = setup.task, setup.cell
-    template = _template(setup)
-    return {
-        "task": task.name,
-        "version": task.version,
-        "template": template.name,
-        "language": task.language,
-        "family": task.family,
-        "parallel": asdict(task.parallel) if task.parallel is not None else None,
-        "output_type": task.kind,
-        "dataset": task.dataset.name,
-        "dataset_config": task.dataset.config,
-        "split": task.split,
-        "role": "select" if setup.selects else "score",
-        "fewshot_split": task.fewshot.split,
-        "fewshot_sampler": task.fewshot.sampler,
-        "num_fewshot": cell.shots,
-        "limit": setup.limit,
-        "seed": cell.seed,
-        "description": template.description,
-        "doc_to_text": template.text,
-        "doc_to_choice": template.choices,
-        "doc_to_target": template.target,
-        "num_choices": task.num_choices,
-        "target_delimiter": template.target_delimiter,
-        "fewshot_delimiter": template.fewshot_delimiter,
-        "until": list(template.stop),
-        **_generation_config(task),
-        "metrics": [use.name for use in task.metrics],
-        "filters": {
+def _cell_config(setup: CellSetup) -> CellConfig:
+    """A task as it is asked; settings of generation are null if nothing is generated."""
+    task, cell, template = setup.task, setup.cell, _template(setup)
+    generates, sampling = task.kind == "generate", task.sampling
+    return CellConfig(
+        task=task.name,
+        version=task.version,
+        template=template.name,
+        language=task.language,
+        family=task.family,
+        parallel=ParallelEntry(**asdict(task.parallel)) if task.parallel is not None else None,
+        output_type=task.kind,
+        dataset=task.dataset.name,
+        dataset_config=task.dataset.config,
+        split=task.split,
+        role="select" if setup.selects else "score",
+        fewshot_split=task.fewshot.split,
+        fewshot_sampler=task.fewshot.sampler,
+        num_fewshot=cell.shots,
+        limit=setup.limit,
+        seed=cell.seed,
+        description=template.description,
+        doc_to_text=template.text,
+        doc_to_choice=template.choices,
+        doc_to_target=template.target,
+        num_choices=task.num_choices,
+        target_delimiter=template.target_delimiter,
+        fewshot_delimiter=template.fewshot_delimiter,
+        until=template.stop,
+        max_gen_toks=task.max_gen_toks if generates else None,
+        do_sample=sampling is not None if generates else None,
+        temperature=sampling.temperature if sampling else None,
+        top_p=sampling.top_p if sampling else None,
+        top_k=sampling.top_k if sampling else None,
+        repeats=task.repeats if generates else None,
+        thinking=ThinkingEntry(**asdict(task.thinking)) if task.thinking else None,
+        metrics=tuple(use.name for use in task.metrics),
+        filters={
             use.name: [{"function": name, **options} for name, options in use.steps]
             for use in task.filters
         },
-    }
+    )
+
+
+def _finished_config(setup: CellSetup, judged: JudgedDocuments) -> CellConfig:
+    """The same with how choices were made, which is known afterwards."""
+    made = choices_by(judged.counts_by_cell[setup.cell])
+    return _cell_config(setup).model_copy(update={"choices_by": made})
 
 
 def _template(setup: CellSetup) -> Template:
     return setup.task.templates[setup.cell.template]
 
 
-def _generation_config(task: Task) -> dict[str, Any]:
-    """How answers are generated; nulls where none are, or where settings have no meaning."""
-    writes, sampling = task.kind == "generate", task.sampling
-    return {
-        "max_gen_toks": task.max_gen_toks if writes else None,
-        "do_sample": sampling is not None if writes else None,
-        "temperature": sampling.temperature if sampling else None,
-        "top_p": sampling.top_p if sampling else None,
-        "top_k": sampling.top_k if sampling else None,
-        "repeats": task.repeats if writes else None,
-        "thinking": asdict(task.thinking) if task.thinking else None,
-    }
-
-
-def _prompt_entries(setup: CellSetup, judged: JudgedDocuments) -> dict[str, Any]:
-    """Hashes that tell whether two runs asked the same, and what the window did to prompts."""
+def _prompt_entry(setup: CellSetup, judged: JudgedDocuments) -> PromptEntry:
     counts = judged.counts_by_cell[setup.cell]
-    return {
-        "template_hash": template_hash(_template(setup)),
-        "prompts_hash": prompts_hash(judged.keys_by_document(setup.cell)),
-        "documents_with_dropped_examples": counts.shortened,
-        "dropped_examples": counts.dropped_examples,
-        "truncated_documents": counts.truncated,
-        "letter_share": counts.letter_share,
-    }
+    return PromptEntry(
+        template_hash=template_hash(_template(setup)),
+        prompts_hash=prompts_hash(judged.keys_by_document(setup.cell)),
+        documents_with_dropped_examples=counts.shortened,
+        dropped_examples=counts.dropped_examples,
+        truncated_documents=counts.truncated,
+        letter_share=counts.letter_share,
+    )
 
 
 def template_hash(template: Template) -> str:
@@ -286,6 +361,25 @@ def prompts_hash(asked: Iterable[tuple[str, str]]) -> str:
     for at, (document, key) in enumerate(asked):
         digest.update(f"{chr(10) if at else ''}{document}\0{key}".encode())
     return digest.hexdigest()[:32]
+
+
+def _partial_notice(counts: Iterable[DocumentCounts]) -> str:
+    total = list(counts)
+    answered, asked = sum(n.effective for n in total), sum(n.asked for n in total)
+    return (
+        f"partial: the run was stopped; scores rest on {answered:,} of {asked:,} "
+        "documents, which are not a random sample: the same command goes on from here"
+    )
+
+
+def _score_notices(
+    scores: Mapping[Cell, Sequence[ScoreRow]], counts_by_cell: Mapping[Cell, CellCounts]
+) -> list[str]:
+    return [
+        *label_notices(counts_by_cell),
+        *window_notices(counts_by_cell),
+        *_range_notices(scores),
+    ]
 
 
 def window_notices(counts_by_cell: Mapping[Cell, CellCounts]) -> list[str]:

@@ -84,7 +84,7 @@ def execute_cells(
         backend: A model that is open already.
         write: Whether to write the run folder.
         folder: The place of the run, where it is taken already.
-        more: As in `RunState`: `also` and `usage_before`.
+        more: As in `RunState`: `template_choice` and `usage_before`.
     """
     more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
     data = load_data(config, setups, listener.transfer)

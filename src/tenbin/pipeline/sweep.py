@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Any
 
 from tenbin.analysis.sweep.options import swept_tasks
 from tenbin.analysis.sweep.report import SweepReport, sweep_report
@@ -26,7 +25,7 @@ from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import CompletedRun, backend_settings, execute, execute_cells
 from tenbin.records import Outcome
-from tenbin.results import schema
+from tenbin.results.schema import TemplateChoice, TemplateChoices
 from tenbin.statistics.selection import best_of
 
 DEFAULT_SELECTION = "train:200"
@@ -56,8 +55,8 @@ def execute_sweep(
         config = replace(config, templates=(ALL,))
     _check_options(choose_cells(config))
     finished = execute(config, listener, backend, write)
-    result = schema.RunResult.model_validate(finished.document)
-    return CompletedSweep(finished, sweep_report(result, RunOutcomes(finished), metric))
+    report = sweep_report(finished.result, RunOutcomes(finished), metric)
+    return CompletedSweep(finished, report)
 
 
 def check_auto(
@@ -106,8 +105,8 @@ def execute_auto(
         tried = execute_cells(swept, selecting, listener, opened, write=False)
         choice = _choices(tried)
         for task, entry in choice.items():
-            listener.message(f"{task}: template {entry['template']}, {_said(entry)}")
-        chosen = [s for s in setups if choice[_task(s)]["template"] == s.cell.template]
+            listener.message(f"{task}: template {entry.template}, {_said(entry)}")
+        chosen = [s for s in setups if choice[_task(s)].template == s.cell.template]
         return execute_cells(
             asked,
             chosen,
@@ -115,8 +114,8 @@ def execute_auto(
             opened,
             write,
             folder,
-            also={"template_choice": {"select_on": asked.select_on, "tasks": choice}},
-            usage_before=tried.document["usage"],
+            template_choice=TemplateChoices(select_on=str(asked.select_on), tasks=choice),
+            usage_before=tried.result.usage,
         )
 
 
@@ -125,7 +124,7 @@ class RunOutcomes(Mapping[tuple[str, str], Sequence[Outcome]]):
 
     def __init__(self, finished: CompletedRun) -> None:
         """Those of a run that is over."""
-        self._judged, self._details = finished.judged, finished.document["details"]
+        self._judged, self._details = finished.judged, finished.result.details
         self._cells = {setup.cell.id: setup.cell for setup in finished.setups}
 
     def __getitem__(self, key: tuple[str, str]) -> Sequence[Outcome]:
@@ -154,21 +153,20 @@ def _check_options(setups: list[CellSetup]) -> None:
         )
 
 
-def _choices(tried: CompletedRun) -> dict[str, Any]:
+def _choices(tried: CompletedRun) -> dict[str, TemplateChoice]:
     """The template that each task's held-out documents choose, with all their scores."""
-    choice: dict[str, Any] = {}
-    result = schema.RunResult.model_validate(tried.document)
-    for swept in swept_tasks(result, RunOutcomes(tried), selecting=True):
+    choice: dict[str, TemplateChoice] = {}
+    for swept in swept_tasks(tried.result, RunOutcomes(tried), selecting=True):
         scores = [option.together.value for option in swept.options]
         best = best_of(scores, swept.higher_is_better)
-        choice[f"{swept.name}-{swept.version}"] = {
-            "template": swept.options[best].template,
-            "metric": swept.metric,
-            "documents": len(swept.options[best].together.documents),
-            "scores": {
+        choice[f"{swept.name}-{swept.version}"] = TemplateChoice(
+            template=swept.options[best].template,
+            metric=swept.metric,
+            documents=len(swept.options[best].together.documents),
+            scores={
                 option.template: score for option, score in zip(swept.options, scores, strict=True)
             },
-        }
+        )
     return choice
 
 
@@ -180,6 +178,6 @@ def _names(setups: list[CellSetup]) -> str:
     return ", ".join(dict.fromkeys(setup.cell.template for setup in setups))
 
 
-def _said(entry: Mapping[str, Any]) -> str:
-    scores = ", ".join(f"{name} {score:.3f}" for name, score in entry["scores"].items())
-    return f"by {entry['metric']} on {entry['documents']} documents ({scores})"
+def _said(choice: TemplateChoice) -> str:
+    scores = ", ".join(f"{name} {score:.3f}" for name, score in choice.scores.items())
+    return f"by {choice.metric} on {choice.documents} documents ({scores})"

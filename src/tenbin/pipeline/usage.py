@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.records import Failure, Response, Usage
+from tenbin.results.schema import UsageEntry
 
 _MILLION = 1_000_000
 _ADDED = (
@@ -52,8 +53,8 @@ class TokenUsage:
             self.not_counted += 1
 
 
-def usage_entry(spent: TokenUsage, prices: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The entry `usage` of result.json; None where no server counts.
+def usage_entry(spent: TokenUsage, prices: Mapping[str, Any] | None) -> UsageEntry | None:
+    """The entry `usage` of result.json; None if no server counts.
 
     Args:
         spent: What this run took.
@@ -61,38 +62,38 @@ def usage_entry(spent: TokenUsage, prices: Mapping[str, Any] | None) -> dict[str
     """
     if not spent.answers and prices is None:
         return None
-    counts = {name: getattr(spent, name) for name in _ADDED}
-    return {
-        **counts,
-        "cost": cost_of(counts, prices),
-        "prices": dict(prices) if prices is not None else None,
-    }
+    return UsageEntry(
+        prompt_tokens=spent.prompt_tokens,
+        completion_tokens=spent.completion_tokens,
+        cached_tokens=spent.cached_tokens,
+        calls=spent.calls,
+        answers=spent.answers,
+        not_counted=spent.not_counted,
+        from_journal=spent.from_journal,
+        cost=cost_of(spent, prices),
+        prices=dict(prices) if prices is not None else None,
+    )
 
 
-def usage_of_both(
-    first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
+def usage_of_both(first: UsageEntry | None, second: UsageEntry | None) -> UsageEntry | None:
     """Two such entries of one model as one: what choosing took is part of what a run took."""
     if first is None or second is None:
-        found = first if first is not None else second
-        return dict(found) if found is not None else None
-    costs = first["cost"], second["cost"]
-    return {
-        **{name: first[name] + second[name] for name in _ADDED},
-        "cost": None if None in costs else sum(costs),
-        "prices": second["prices"],
-    }
+        return first if first is not None else second
+    added = {name: getattr(first, name) + getattr(second, name) for name in _ADDED}
+    costs = first.cost, second.cost
+    cost = None if costs[0] is None or costs[1] is None else costs[0] + costs[1]
+    return UsageEntry(**added, cost=cost, prices=second.prices)
 
 
-def cost_of(totals: Mapping[str, int], prices: Mapping[str, Any] | None) -> float | None:
+def cost_of(totals: TokenUsage, prices: Mapping[str, Any] | None) -> float | None:
     """What tokens cost; cached ones cost what others do where they have no price of their own."""
     if prices is None:
         return None
-    fresh = totals["prompt_tokens"] - totals["cached_tokens"]
+    fresh = totals.prompt_tokens - totals.cached_tokens
     cached = prices["input"] if prices.get("cached") is None else prices["cached"]
     per_million = (
         fresh * prices["input"]
-        + totals["cached_tokens"] * cached
-        + totals["completion_tokens"] * prices["output"]
+        + totals.cached_tokens * cached
+        + totals.completion_tokens * prices["output"]
     )
     return float(per_million) / _MILLION

@@ -1,16 +1,17 @@
-"""Which run a result document is: what it was asked, of which model, on which data.
+"""Which run a result is: what was asked, of which model, on which data.
 
-Two runs are the same run where all of that is equal, whatever machine worked it out and in
-batches of whatever size. Reads result documents, finished or of a run that only begins; knows
-no file.
+Two runs are the same run if all of that is equal, whatever machine computed it and in batches of
+whatever size.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tenbin.results.schema import CellConfig, RunResult
 
 _SETTINGS = (
     "encoding",
@@ -22,94 +23,134 @@ _SETTINGS = (
     "fewshot",
     "select_on",
 )
-"""Of `config`: what bears on prompts and is not seen in the tasks as they were asked."""
+"""Options that affect prompts and are not seen in the tasks as they were asked."""
 _MODEL = ("model", "model_args", "dtype", "encoding")
 _NOT_ASKED = ("choices_by", "alias", "limit")
-"""Of `configs`: known only afterwards, or another word for the documents that were asked."""
-_WORDS, _DOCUMENTS = "words of the template", "documents"
-_COUNTED = (_WORDS, _DOCUMENTS)
-"""Not in `configs` itself: documents of other programs may lack them."""
+"""Of a cell's config: known only afterwards, or another word for the number of documents."""
+_TEMPLATE_TEXT, _DOCUMENTS = "words of the template", "documents"
+_COUNTED = (_TEMPLATE_TEXT, _DOCUMENTS)
+"""Not in the config itself: results of other programs may lack them."""
 AUTO = "auto"
 
-Identity = Mapping[str, Mapping[str, Any]]
+_Fields = Mapping[str, object]
 
 
-def identity_of(document: Mapping[str, Any]) -> Identity:
-    """What makes a run the run it is, from its result document."""
-    config = document.get("config", {})
-    tasks = {
-        id: {name: value for name, value in asked.items() if name not in _NOT_ASKED}
-        for id, asked in document.get("configs", {}).items()
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """What makes a run the run it is, before or after it was executed."""
+
+    config: _Fields
+    """The options of the run."""
+    profile: str | None
+    fingerprint: str | None
+    """Of the model; None if it is not known yet."""
+    configs: Mapping[str, CellConfig]
+    """Task id → the task as it is asked. If the template is chosen on the way, all candidates."""
+    template_hashes: Mapping[str, str]
+    documents: Mapping[str, int]
+    """Task id → documents to be asked."""
+    digests: Mapping[str, Mapping[str, list[str]]]
+    """Task id → split → checksums of its files."""
+
+    @classmethod
+    def of(cls, result: RunResult) -> RunIdentity:
+        """The identity of a stored run."""
+        return cls(
+            config=result.config,
+            profile=result.profile,
+            fingerprint=result.fingerprint,
+            configs=result.configs,
+            template_hashes={id: one.template_hash for id, one in result.prompts.items()},
+            documents={
+                id: n.asked if n.states("asked") else n.effective
+                for id, n in result.n_samples.items()
+            },
+            digests={
+                id: {split: [file.sha256 for file in files] for split, files in splits.items()}
+                for id, splits in result.data.items()
+            },
+        )
+
+    @property
+    def chooses_template(self) -> bool:
+        """Whether the run chooses among templates (`--template auto`)."""
+        return self.config.get("template") == AUTO
+
+    def settings(self) -> dict[str, object]:
+        """Options that affect prompts."""
+        return {
+            **{name: self.config.get(name) or None for name in _SETTINGS},
+            "template": AUTO if self.chooses_template else None,
+            "profile": self.profile,
+        }
+
+    def tasks(self) -> dict[str, dict[str, object]]:
+        """Each task as it is asked; keys that an older file lacks are absent."""
+        return {
+            id: {
+                **{k: value for k, value in config.to_json().items() if k not in _NOT_ASKED},
+                _TEMPLATE_TEXT: self.template_hashes.get(id),
+                _DOCUMENTS: self.documents.get(id),
+            }
+            for id, config in self.configs.items()
+        }
+
+
+def run_id(identity: RunIdentity) -> str:
+    """A hash that names the run: the same for the same run, also if it was resumed."""
+    hashed = {
+        "model": {"fingerprint": identity.fingerprint},
+        "settings": identity.settings(),
+        "tasks": identity.tasks(),
+        "data": identity.digests,
     }
-    for id, asked in tasks.items():
-        prompts = document.get("prompts", {}).get(id, {})
-        counts = document.get("n-samples", {}).get(id, {})
-        asked[_WORDS] = prompts.get("template_hash")
-        asked[_DOCUMENTS] = counts.get("asked", counts.get("effective"))
-    return {
-        "model": {"fingerprint": document.get("fingerprint")},
-        "settings": {
-            **{name: config.get(name) or None for name in _SETTINGS},
-            "template": AUTO if config.get("template") == AUTO else None,
-            "profile": document.get("profile"),
-        },
-        "tasks": tasks,
-        "data": {
-            id: {split: [file.get("sha256") for file in files] for split, files in splits.items()}
-            for id, splits in document.get("data", {}).items()
-        },
-    }
-
-
-def run_id(document: Mapping[str, Any]) -> str:
-    """A name for the run: the same for the same run, also where it went on after a break."""
-    written = json.dumps(identity_of(document), sort_keys=True, ensure_ascii=False, default=str)
+    written = json.dumps(hashed, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(written.encode()).hexdigest()[:32]
 
 
-def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def differing(before: RunIdentity, now: RunIdentity) -> list[str]:
     """What two runs do not have in common, a line each: the old value → the new one.
 
     Args:
-        before: The document of a stored run; what its shape does not know counts as equal.
-        now: The document of a run that begins, as far as it is known. Where the template is
-            chosen on the way, all that can be chosen are among its tasks.
+        before: A stored run; what its file lacks counts as equal.
+        now: A run that begins.
     """
-    old, new = identity_of(before), identity_of(now)
     return [
         *_model(before, now),
-        *(f"{name}: {_shown(one)} → {_shown(two)}" for name, one, two in _settings(old, new)),
-        *_tasks(old["tasks"], new["tasks"], chosen=new["settings"]["template"] == AUTO),
-        *_data(old["data"], new["data"]),
+        *_settings(before.settings(), now.settings()),
+        *_tasks(before.tasks(), now.tasks(), now.chooses_template),
+        *_data(before.digests, now.digests),
     ]
 
 
-def _model(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    one, two = before.get("fingerprint"), now.get("fingerprint")
+def _model(before: RunIdentity, now: RunIdentity) -> Iterator[str]:
+    one, two = before.fingerprint, now.fingerprint
     if one is None or two is None or one == two:
         return
     causes = [
         f"{name}: {_shown(old)} → {_shown(new)}"
         for name in _MODEL
-        if (old := before.get("config", {}).get(name)) != (new := now["config"].get(name))
+        if (old := before.config.get(name)) != (new := now.config.get(name))
     ]
     yield from causes or [
-        f"model: its files, or what tenbin makes of them, have changed: fingerprint {_shown(one)} "
-        f"→ {_shown(two)}"
+        f"model: its files, or what tenbin makes of them, have changed: fingerprint {one} → {two}"
     ]
 
 
-def _settings(old: Identity, new: Identity) -> Iterator[tuple[str, Any, Any]]:
-    for name, value in new["settings"].items():
-        if old["settings"].get(name) != value and name != "encoding":
-            yield name, old["settings"].get(name), value
+def _settings(old: _Fields, new: _Fields) -> Iterator[str]:
+    for name, value in new.items():
+        if old.get(name) != value and name != "encoding":
+            yield f"{name}: {_shown(old.get(name))} → {_shown(value)}"
 
 
-def _tasks(old: Mapping[str, Any], new: Mapping[str, Any], chosen: bool) -> Iterator[str]:
-    if chosen:
-        # One template of each task was chosen: the others are no tasks that came in addition.
-        names = [{f"{asked['task']}-{asked['version']}" for asked in one.values()}
-                 for one in (old, new)]  # fmt: skip
+def _tasks(
+    old: Mapping[str, _Fields], new: Mapping[str, _Fields], chooses_template: bool
+) -> Iterator[str]:
+    if chooses_template:
+        # One template of each task was chosen: the others are not additional tasks.
+        names = [
+            {f"{asked['task']}-{asked['version']}" for asked in one.values()} for one in (old, new)
+        ]
     else:
         names = [set(old), set(new)]
     if names[0] != names[1]:
@@ -120,11 +161,13 @@ def _tasks(old: Mapping[str, Any], new: Mapping[str, Any], chosen: bool) -> Iter
             before = old[id].get(name, value)
             if before != value and not (before is None and name in _COUNTED):
                 changed.setdefault((name, _shown(before), _shown(value)), []).append(id)
-    for (name, before, value), ids in sorted(changed.items()):
-        yield f"{name}: {before} → {value} ({_named(sorted(ids))})"
+    for (name, one, two), ids in sorted(changed.items()):
+        yield f"{name}: {one} → {two} ({_named(sorted(ids))})"
 
 
-def _data(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _data(
+    old: Mapping[str, Mapping[str, list[str]]], new: Mapping[str, Mapping[str, list[str]]]
+) -> Iterator[str]:
     changed: dict[tuple[str, str], list[str]] = {}
     for id in old.keys() & new.keys():
         for split, files in new[id].items():
@@ -136,14 +179,14 @@ def _data(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         yield f"data: sha256 {before} → {now} ({_named(sorted(places))})"
 
 
-def _hashes(files: list[str]) -> str:
-    return " and ".join(str(one)[:12] for one in files) or "none"
+def _hashes(files: Sequence[str]) -> str:
+    return " and ".join(one[:12] for one in files) or "none"
 
 
-def _named(ids: list[str]) -> str:
+def _named(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,9 +1,11 @@
-"""Judged documents as samples, and samples back into outcomes."""
+"""Judged documents as samples, samples back into outcomes, and the lengths of answers."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar, get_args
 
 from tenbin.records import (
     Cell,
@@ -15,8 +17,9 @@ from tenbin.records import (
     Rolled,
     Scores,
     Text,
+    ThinkingEnd,
 )
-from tenbin.results.schema import Sample, SampledAnswer, SampleOutcome
+from tenbin.results.schema import GenerationLengths, Sample, SampledAnswer, SampleOutcome
 
 T = TypeVar("T")
 Outcomes: TypeAlias = Mapping[tuple[str, str], Sequence[Outcome]]
@@ -176,3 +179,48 @@ def _cell(sample: Sample) -> Cell:
     cell = Cell(sample.task, sample.version, sample.template, sample.shots, sample.seed)
     mark = sample.id.removeprefix(cell.id)
     return Cell(cell.task, cell.version, cell.template, cell.shots, cell.seed, mark)
+
+
+@dataclass(slots=True)
+class Lengths:
+    """Lengths of the answers of a cell, each sampled one counted; failures are left out."""
+
+    _texts: int = 0
+    _cut: int = 0
+    _tokens: int = 0
+    _thinking_tokens: int = 0
+    _uncounted: bool = False
+    _ends: Counter[str] = field(default_factory=Counter)
+
+    def add(self, response: Response) -> None:
+        """One more answer."""
+        if not isinstance(response, Text):
+            return
+        self._texts += 1
+        self._cut += response.finish == "length"
+        self._tokens += response.token_count
+        self._thinking_tokens += response.thinking_tokens
+        self._uncounted |= bool(response.thinking) and not response.thinking_tokens
+        self._ends[response.thinking_end] += 1
+
+    def entry(self, thinks: bool) -> GenerationLengths:
+        """Means over the answers.
+
+        A server may keep thinking apart and count it among the tokens of the answer: then neither
+        length is known.
+
+        Args:
+            thinks: Whether thinking was to be kept apart; its entries are null if it was not and
+                no server did so by itself.
+        """
+        thinks = thinks or self._ends["none"] < self._texts
+        return GenerationLengths(
+            answers=self._texts,
+            answer_tokens=self._mean(self._tokens),
+            cut_answers=self._cut,
+            thinking_tokens=self._mean(self._thinking_tokens) if thinks else None,
+            thoughts={end: self._ends[end] for end in get_args(ThinkingEnd)} if thinks else None,
+        )
+
+    def _mean(self, total: int) -> float | None:
+        return total / self._texts if self._texts and not self._uncounted else None

@@ -24,6 +24,7 @@ from tenbin.results.schema.result import (
     UnweightedMean,
     UsageEntry,
     result_fault,
+    stderr_key,
 )
 from tenbin.results.schema.sample import Sample, SampledAnswer, SampleOutcome, arrow_schema
 
@@ -52,4 +53,5 @@ __all__ = [
     "UsageEntry",
     "arrow_schema",
     "result_fault",
+    "stderr_key",
 ]

@@ -288,10 +288,15 @@ class RunResult(Record):
     )
     versions: dict[str, str] = Field(default_factory=dict, description="Task id to task version.")
     n_shot: dict[str, Count] = Field(
-        default_factory=dict, alias="n-shot", description="Task id to shots."
+        default_factory=dict,
+        validation_alias="n-shot",
+        serialization_alias="n-shot",
+        description="Task id to shots.",
     )
     n_samples: dict[str, DocumentCounts] = Field(
-        alias="n-samples", description="Task id to its numbers of documents."
+        validation_alias="n-samples",
+        serialization_alias="n-samples",
+        description="Task id to its numbers of documents.",
     )
     higher_is_better: dict[str, dict[str, bool]] = Field(
         default_factory=dict, description="Task id to metric to whether higher is better."
