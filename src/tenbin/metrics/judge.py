@@ -8,7 +8,7 @@ from math import fsum
 
 from tenbin.errors import TaskError
 from tenbin.metrics import filters
-from tenbin.metrics.base import Choices
+from tenbin.metrics.base import Choices, Metric
 from tenbin.metrics.choice import named_choice
 from tenbin.metrics.patterns import UnjudgedError
 from tenbin.metrics.registry import find_metric, reported_names
@@ -106,27 +106,31 @@ def _judge_choices(
             )
         _check_count(prompt, choices.texts, unconditional)
         choices = replace(choices, unconditional=unconditional.logprobs)
-    return _choice_outcome(use, prompt, metric.function(choices, **use.options))
+    predicted = metric.function(choices, **use.options)
+    return _choice_outcome(use, metric, prompt, predicted)
 
 
 def _judge_named(use: MetricUse, prompt: Prompt, named: int | None) -> Outcome:
     """The outcome where a model names a choice; None if it named none, which is wrong."""
-    if find_metric(use.metric).needs_likelihoods:
+    metric = find_metric(use.metric)
+    if metric.needs_likelihoods:
         raise TaskError(
             f"{prompt.cell.id}: {use.name} needs the log-likelihoods of the choices, and this model"
             " names one of them"
         )
-    return _choice_outcome(use, prompt, named)
+    return _choice_outcome(use, metric, prompt, named)
 
 
-def _choice_outcome(use: MetricUse, prompt: Prompt, predicted: int | None) -> Outcome:
+def _choice_outcome(
+    use: MetricUse, metric: Metric, prompt: Prompt, predicted: int | None
+) -> Outcome:
     if prompt.gold is None or prompt.choices is None:
         raise TaskError(f"{prompt.cell.id}: document {prompt.document} has no gold choice")
     return Outcome(
         cell=prompt.cell,
         document=prompt.document,
         metric=use.name,
-        value=find_metric(use.metric).value(predicted, prompt.gold),
+        value=metric.value(predicted, prompt.gold),
         answer=None if predicted is None else prompt.choices[predicted],
         predicted=predicted,
         gold=prompt.gold,
