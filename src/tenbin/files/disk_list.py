@@ -82,9 +82,10 @@ class DiskList(Sequence[T], Generic[T]):
         """One record, made anew each time, or a list of them."""
         if isinstance(at, slice):
             return [self._read(one) for one in range(*at.indices(len(self)))]
-        if not -len(self) <= at < len(self):
+        count = len(self)
+        if not -count <= at < count:
             raise IndexError(at)
-        return self._read(at % len(self))
+        return self._read(at % count)
 
     def __iter__(self) -> Iterator[T]:
         return self.between(0, len(self))

@@ -84,10 +84,11 @@ class Answers:
             passing = [pair for pair in portion if isinstance(pair[1], Failure)]
         else:
             self._given[0] += sum(not isinstance(answer, Failure) for _, answer in portion)
-        self._passing.executemany(
-            "INSERT INTO answers VALUES (?, ?)",
-            ((key, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)) for key, answer in passing),
-        )
+        if passing:
+            self._passing.executemany(
+                "INSERT INTO answers VALUES (?, ?)",
+                ((key, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)) for key, answer in passing),
+            )
 
     def _write_down(self, journal: Journal, portion: Sequence[tuple[str, Response]]) -> None:
         kinds = {type(answer) for _, answer in portion} - {Failure}
@@ -96,7 +97,7 @@ class Answers:
             # written: what is known now is noted now, since the run may be killed.
             self._kinds |= kinds
             self._note_source(journal, self._describe())
-        self._given += journal.write(portion, self._source or 0)
+        self._given.update(journal.write(portion, self._source or 0))
 
     def _note_source(self, journal: Journal, description: Mapping[str, Any]) -> None:
         kept = lasting(description) | ({ROUND: self._round} if self._round is not None else {})

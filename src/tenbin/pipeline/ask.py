@@ -126,14 +126,14 @@ def _take(
     listener: Listener,
     observer: AnswerObserver | None,
 ) -> None:
-    work = queue.settle([key])
-    if key not in work:
+    work = queue.settle(key)
+    if work is None:
         fault = "twice" if key in queue else "though nobody asked"
         raise BackendError(f"the backend answered request {key} {fault}")
     # Our own backends check this themselves; those of other packages may not.
     pair = (key, finite_only(response))
     answers.write((pair,))
     usage.add(pair[1])
-    listener.advance(work[key])
+    listener.advance(work)
     if observer is not None:
         observer.answered(*pair)

@@ -33,6 +33,8 @@ _TABLES = (
 )
 _PROMPT_FIELDS = [one.name for one in fields(Prompt) if one.name not in ("cell", "text")]
 _prompt_values = attrgetter(*_PROMPT_FIELDS)
+_BEFORE_TEXT = [one.name for one in fields(Prompt)].index("text") - 1
+"""Fields before `text`, without `cell`, which is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,5 +175,7 @@ def _pack(prompt: Prompt) -> bytes:
 
 
 def _unpack(packed: bytes, cell: Cell, text: str) -> Prompt:
-    rest = dict(zip(_PROMPT_FIELDS, pickle.loads(packed), strict=True))
-    return Prompt(cell=cell, text=text, **rest)
+    values: tuple[Any, ...] = pickle.loads(packed)
+    # By position: a mapping of 17 names would take half as long again.
+    in_order = (cell, *values[:_BEFORE_TEXT], text, *values[_BEFORE_TEXT:])
+    return Prompt(*in_order)

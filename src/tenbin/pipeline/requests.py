@@ -173,12 +173,12 @@ class RequestQueue:
             self._database.execute(
                 "INSERT INTO open SELECT id, work FROM requests WHERE id > ?", (last or 0,)
             )
-            keys = [request.key for request in chunk]
-            numbers.update(
-                self._database.execute(
-                    f"SELECT key, id FROM requests WHERE key IN ({marks(keys)})", keys
-                )
-            )
+            find = "SELECT key, id FROM requests WHERE"
+            found = dict(self._database.execute(f"{find} id > ?", (last or 0,)).fetchall())
+            # The others were there before. They are looked up by key, which takes longer.
+            if earlier := [request.key for request in chunk if request.key not in found]:
+                found.update(self._database.execute(f"{find} key IN ({marks(earlier)})", earlier))
+            numbers |= found
         return numbers
 
     def __len__(self) -> int:
@@ -283,22 +283,20 @@ class RequestQueue:
         )
         return [_unpack(kind, key, unpack_text(text), rest) for kind, key, text, rest in rows]
 
-    def settle(self, keys: Sequence[str]) -> dict[str, float]:
-        """Note that requests are answered.
+    def settle(self, key: str) -> float | None:
+        """Note that a request is answered.
 
         Returns:
-            The work of each; a key that is not among them was not open.
+            Its work; None where no open request has this key.
         """
-        settled: dict[str, float] = {}
-        for chunk in chunks(keys):
-            rows = self._database.execute(
-                "SELECT id, key, open.work FROM requests JOIN open USING (id) "
-                f"WHERE key IN ({marks(chunk)})",
-                chunk,
-            ).fetchall()
-            settled |= {key: work for _, key, work in rows}
-            self.settle_numbers([number for number, _, _ in rows])
-        return settled
+        row = self._database.execute(
+            "SELECT id, open.work FROM requests JOIN open USING (id) WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return None
+        number, work = row
+        self._database.execute("DELETE FROM open WHERE id = ?", (number,))
+        return float(work)
 
     def settle_numbers(self, numbers: Sequence[int]) -> None:
         """Note that the requests of these numbers are answered; the more at a time, the better."""
