@@ -118,7 +118,7 @@ def cases() -> Iterator[tuple[str, Case]]:
                 }
             ),
             ROW,
-            [IN_TASK, "wordings"],
+            [IN_TASK, "templates; at most"],
         ),
     )
     yield "alias bomb", (f"{plain}{BOMB}", ROW, [IN_TASK, "aliases"])

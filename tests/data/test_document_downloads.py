@@ -276,7 +276,7 @@ def test_no_network(fetch, waits, monkeypatch):
 
 def test_bad_mirror_address(fetch, monkeypatch):
     monkeypatch.setenv("TENBIN_GITHUB_URL", "mirror.example")
-    with pytest.raises(DownloadError, match="no web address"):
+    with pytest.raises(DownloadError, match="is not a web address"):
         fetch()
 
 

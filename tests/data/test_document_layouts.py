@@ -109,7 +109,7 @@ def test_marc_ja_says_that_it_was_withdrawn(load, tmp_path):
 
 
 def test_data_folder_must_exist(tmp_path):
-    with pytest.raises(DataError, match="not there"):
+    with pytest.raises(DataError, match="does not exist"):
         load_documents(Dataset("jaquad"), "train", DataChoice(data_dir=tmp_path / "none"))
 
 

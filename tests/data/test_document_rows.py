@@ -154,7 +154,7 @@ def test_repeated_id_names_both_lines(tmp_path, load):
         ("validation.jsonl", as_lines(JNLI[:1]) + b'{"label": \n', "line 2: broken JSON"),
         ("validation.jsonl", as_lines(JNLI[:2]) + b"[1]\n", "line 3: the row is [1]"),
         ("validation.jsonl", as_lines(JNLI[:1]) + b'"\xff"\n', "line 2: not UTF-8 (byte 0xff)"),
-        ("validation.jsonl", b"\n", "holds no rows"),
+        ("validation.jsonl", b"\n", "has no rows"),
         ("validation.jsonl", b"[" * 100_000, "line 1: broken JSON"),
         ("validation.json", b'[{"label": 1},\n {"label"]', "line 2: broken JSON"),
         ("validation.json", b"[1]", "record 1: the row is 1"),
@@ -164,10 +164,10 @@ def test_repeated_id_names_both_lines(tmp_path, load):
         (
             "validation.jsonl.gz",
             gzip.compress(as_lines(JNLI), mtime=0)[:-12],
-            "no complete gzip file",
+            "not a complete gzip file",
         ),
-        ("validation.jsonl.gz", b"plain text", "no complete gzip file"),
-        ("validation.parquet", b"PAR1 and no more", "no complete parquet file"),
+        ("validation.jsonl.gz", b"plain text", "not a complete gzip file"),
+        ("validation.parquet", b"PAR1 and no more", "not a complete Parquet file"),
     ],
 )
 def test_damaged_files(tmp_path, load, name, content, expected):

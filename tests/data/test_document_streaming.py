@@ -121,7 +121,7 @@ def test_rows_of_several_files_are_counted_file_by_file(tmp_path: Path) -> None:
     assert [document.fields for document in loaded.documents] == rows
     assert [file.rows for file in loaded.files] == [20, 10]
     write_rows(tmp_path / "b.parquet", [])
-    with pytest.raises(DataError, match=r"b\.parquet holds no rows"):
+    with pytest.raises(DataError, match=r"b\.parquet has no rows"):
         load_documents(dataset, "test", DataChoice())
 
 
@@ -155,7 +155,7 @@ def test_a_fault_far_into_a_file_names_its_line(tmp_path: Path) -> None:
         load(path)
     packed = tmp_path / "rows.jsonl.gz"
     packed.write_bytes(gzip.compress(b"\n".join(lines))[:-2000])
-    with pytest.raises(DataError, match="is no complete gzip file: Compressed file ended"):
+    with pytest.raises(DataError, match="is not a complete gzip file: Compressed file ended"):
         load(packed)
 
 

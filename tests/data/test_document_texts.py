@@ -53,7 +53,7 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.txt, line 2: not UTF-8"):
         text_set(tmp_path, data_files={"test": "a.txt"})
     (tmp_path / "b.txt").write_text(" \n")
-    with pytest.raises(DataError, match=r"b\.txt holds no rows"):
+    with pytest.raises(DataError, match=r"b\.txt has no rows"):
         text_set(tmp_path, data_files={"test": "b.txt"}, sample_by="document")
     with pytest.raises(DataError, match="needs its files named"):
         text_set(tmp_path)
@@ -91,7 +91,7 @@ def test_own_texts_as_json_lines_come_first(tmp_path: Path) -> None:
 
 
 def test_nothing_is_fetched_and_the_way_is_shown(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="published nowhere") as caught:
+    with pytest.raises(DataError, match="is not published") as caught:
         load_documents(Dataset("plain_text", "ja"), "test", DataChoice(cache_dir=tmp_path))
     assert caught.value.hint is not None
     assert "plain_text/ja/test.jsonl" in caught.value.hint and "--sample_data" in caught.value.hint

@@ -122,7 +122,7 @@ def test_a_failed_draw_is_a_failed_document() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"repeats": 4}, TaskError, "4 repeats of a greedy answer are one answer"),
+        ({"repeats": 4}, TaskError, "all 4 repeats of a greedy answer would be the same"),
         ({"repeats": 4, "gen_kwargs": "temperature=0"}, TaskError, "temperature above 0"),
         ({"repeats": 0}, ConfigError, "--repeats takes a whole number above 0"),
         ({"gen_kwargs": "top_p=0.9"}, ConfigError, "mlogiqa_gen_ja: top_p=0.9 has no effect"),

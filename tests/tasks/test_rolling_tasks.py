@@ -1,4 +1,4 @@
-"""Task files whose texts are weighed whole: lm-eval's keys, and what is refused with a reason."""
+"""Task files whose texts are scored as a whole: lm-eval's keys, and what is refused with a reason."""
 
 from __future__ import annotations
 
@@ -72,19 +72,19 @@ def test_doc_to_text_may_be_left_out(tmp_path: Path) -> None:
 )
 def test_what_would_stand_in_a_prompt_is_refused(tmp_path: Path, line: str) -> None:
     key = line.partition(":")[0]
-    with pytest.raises(TaskError, match=f"{key}: loglikelihood_rolling weighs"):
+    with pytest.raises(TaskError, match=f"{key}: loglikelihood_rolling scores"):
         load(tmp_path, line)
 
 
 def test_a_question_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TaskError, match="doc_to_text: loglikelihood_rolling weighs"):
+    with pytest.raises(TaskError, match="doc_to_text: loglikelihood_rolling scores"):
         load(tmp_path, text=PLAIN.replace('doc_to_text: ""', "doc_to_text: Read on."))
 
 
 def test_python_stays_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="process_results: lm-eval runs Python"):
         load(tmp_path, "process_results: detokenise")
-    with pytest.raises(TaskError, match="runs Python from a task file"):
+    with pytest.raises(TaskError, match="would run Python from a task file"):
         load(tmp_path, text=PLAIN.replace('"{{page}}"', "!function wiki.detokenise"))
 
 

@@ -98,7 +98,7 @@ def test_a_users_words_lie_over_the_tasks(
     ("own", "words", "message"),
     [
         (None, {"do_sample": False, "temperature": 0.7}, "do_sample=false is greedy"),
-        (None, {"do_sample": True, "temperature": 0.0}, "do_sample=true draws"),
+        (None, {"do_sample": True, "temperature": 0.0}, "do_sample=true samples"),
         (None, {"top_p": 0.9}, "top_p=0.9 has no effect while decoding is greedy"),
         (None, {"top_k": 1}, "top_k=1 has no effect"),
         (Sampling(0.2), {"temperature": 0.0, "top_k": 4}, "top_k=4 has no effect"),

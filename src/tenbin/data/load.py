@@ -39,10 +39,10 @@ class DocumentSet:
     """The documents of a split and what they were read from."""
 
     documents: DiskList[Document]
-    """On disk: each is read anew when it is asked for."""
+    """On disk: each document is read again whenever it is accessed."""
     files: tuple[DataFile, ...]
     notices: tuple[str, ...] = ()
-    """What a reader of the scores should know of the data."""
+    """What readers of the scores should know about the data."""
 
 
 def load_documents(
@@ -57,7 +57,7 @@ def load_documents(
         progress: Called while files are downloaded.
 
     Raises:
-        DataError: The rows cannot be had or are not what the task needs.
+        DataError: The rows cannot be found, fetched or read, or fail a check.
         ConfigError: The choice contradicts itself.
     """
     _check_choice(choice)
@@ -123,14 +123,14 @@ def _choose_version(pinned: PinnedSet, choice: DataChoice) -> tuple[str, list[st
 def _find_paths(
     pinned: PinnedSet, splits: tuple[Split, ...], choice: DataChoice, progress: Progress | None
 ) -> tuple[str, Sequence[Path]]:
-    """Return how the files were had and where they are."""
+    """Return the kind of source and the paths of the files."""
     if choice.sample_data:
         return "sample_data", find_files(pinned, splits, SAMPLE_DATA)
     if choice.data_dir is not None:
         return "data_dir", find_files(pinned, splits, expanded(choice.data_dir))
     if not splits[0].files:
         raise DataError(
-            f"{pinned.title} {splits[0].name} is published nowhere, so that nothing can be fetched",
+            f"{pinned.title} {splits[0].name} is not published, so that it cannot be downloaded",
             f"{how_to_bring(splits[0], Path('<folder>'))}, yours with --data_dir <folder>",
         )
     from tenbin.data.sources.cache import fetch_split
@@ -141,7 +141,7 @@ def _find_paths(
 def _make_documents(
     pinned: PinnedSet, files: Sequence[RowFile]
 ) -> tuple[DiskList[Document], list[int], frozenset[int]]:
-    """Check rows as they are read; count the rows of each file, and note ids met again."""
+    """Make documents of all rows; count the rows per file, and find hashes of repeated ids."""
     make = SCHEMAS[pinned.schema]
     documents: DiskList[Document] = DiskList()
     seen = SeenIds()
@@ -162,14 +162,14 @@ def _check_ids(
     if not suspects:
         return documents, []
     documents, repeated = _mark_repeats(documents, suspects, published)
-    notice = f"{pinned.name}: {repeated} rows repeat an id; they are marked #2, #3, …"
+    notice = f"{pinned.name}: {repeated} rows repeat an id; their ids get the suffix #2, #3, …"
     return documents, [notice] if repeated else []
 
 
 def _mark_repeats(
     documents: DiskList[Document], suspects: frozenset[int], published: bool
 ) -> tuple[DiskList[Document], int]:
-    """Number the rows of an id that is used again; it is forgiven in published files alone."""
+    """Number the rows of a repeated id; only published files may have any."""
     marked: DiskList[Document] = DiskList()
     first: dict[str, str] = {}
     times: Counter[str] = Counter()

@@ -28,10 +28,10 @@ def parse_json(text: str, origin: str) -> Any:
 
     Args:
         text: The text.
-        origin: Where it stands, for messages.
+        origin: Where it was read, for messages.
 
     Raises:
-        DataError: It is no JSON, is nested too deeply, or holds half of a surrogate pair.
+        DataError: It is not JSON, is nested too deeply, or contains half of a surrogate pair.
     """
     try:
         return json_text.parse_json(text)
@@ -43,7 +43,7 @@ def parse_json(text: str, origin: str) -> Any:
 
 
 def check_characters(value: Any, origin: str) -> None:
-    """Refuse halves of surrogate pairs: they are no characters and can be neither sent nor stored.
+    """Refuse halves of surrogate pairs: they are not characters and cannot be sent or stored.
 
     Raises:
         DataError: There is one.

@@ -51,7 +51,7 @@ def jnli_document(row: Row, number: int) -> Document:
 
 
 def marc_ja_document(row: Row, number: int) -> Document:
-    """Read a review with its verdict."""
+    """Read a review with its label."""
     fields = {
         "review": take_text(row, "sentence"),
         "label": take_label(row, "label", 2, REVIEW_LABELS),
@@ -106,7 +106,7 @@ def mlogiqa_document(row: Row, number: int) -> Document:
 
 
 def text_document(row: Row, number: int) -> Document:
-    """Read a text that is weighed whole."""
+    """Read a text that is scored as a whole."""
     fields = {"text": take_text(row, "text")}
     return Document(take_identifier(row, "id", number), fields, None, row.origin, number)
 

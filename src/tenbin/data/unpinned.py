@@ -27,7 +27,7 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
     """Return the documents, files and notices of one split of an unknown data set.
 
     Raises:
-        DataError: The rows cannot be had.
+        DataError: The rows cannot be found, fetched or read.
     """
     data_files = dataset.options.get("data_files")
     if dataset.name in FORMATS and data_files is None:
@@ -95,7 +95,7 @@ def _read_hub(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
 
     def hashed() -> Iterator[Row]:
         for row in rows:
-            # There is no one file to take the checksum of, so it is taken of the rows.
+            # The hub gives rows, not one file: the checksum is that of the rows.
             line = json.dumps(row.values, ensure_ascii=False, sort_keys=True, default=str)
             digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
             yield row
@@ -142,7 +142,7 @@ def _hub_rows(loaded: Any, origin: str) -> Iterator[Row]:
         number += 1
         yield Row(values, f"{origin}, row {number}")
     if number == 0:
-        raise DataError(f"{origin} holds no rows")
+        raise DataError(f"{origin} has no rows")
 
 
 def _hub_error(dataset: Dataset, split: str, error: Exception, offline: bool) -> DataError:
@@ -150,7 +150,7 @@ def _hub_error(dataset: Dataset, split: str, error: Exception, offline: bool) ->
     reason = str(error).strip().split("\n")[0] or type(error).__name__
     if "script" in reason.lower() or "trust_remote_code" in reason:
         return DataError(
-            f"{name} is a loading script, and tenbin runs no code from the hub: {reason}",
+            f"{name} is a loading script, and tenbin does not run code from the hub: {reason}",
             "use a copy in a data format (many sets have a branch `refs/convert/parquet`: add "
             "dataset_kwargs: {revision: refs/convert/parquet}), or a folder with files",
         )

@@ -1,7 +1,4 @@
-"""From a checked task file to Task records: one for each version and language it describes.
-
-Knows nothing of data or models; a Task that leaves here is complete and its templates are whole.
-"""
+"""From a checked task file to Task records: one for each version and language it describes."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from tenbin.records import (
     Task,
     Template,
 )
-from tenbin.tasks.sampling import SAMPLING_WORDS, sampling_of
+from tenbin.tasks.sampling import SAMPLING_SETTINGS, sampling_of
 from tenbin.tasks.schema import (
     OverrideBlock,
     TaskFile,
@@ -48,7 +45,7 @@ _METRICS: Mapping[Kind, tuple[str, ...]] = {
 # lm-eval's defaults, so that its files mean here what they mean there.
 _DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
 _MAX_GEN_TOKS = 256
-_WHOLE_TEXT = "loglikelihood_rolling weighs the text of doc_to_target with nothing before it"
+_WHOLE_TEXT = "loglikelihood_rolling scores the text of doc_to_target with no prompt before it"
 _PYTHON = "lm-eval runs Python here; write it in Jinja, or prepare the rows beforehand"
 _OWN_FOLDER = Reach()
 _MOST_TEMPLATES = 10_000
@@ -68,7 +65,7 @@ class LoadedTask:
 def load_file(
     path: Path, profile: str | None = None, reach: Reach = _OWN_FOLDER
 ) -> list[LoadedTask]:
-    """All tasks a file describes, under a reproduction profile's wording where it has one.
+    """All tasks that a file describes, worded as a reproduction profile words them.
 
     Args:
         path: The file.
@@ -97,13 +94,13 @@ def load_file(
 
 
 def _placed(task: Task, path: Path) -> Task:
-    """A task that knows where it was written, and whose data may lie beside it."""
+    """The task with the path of its file; relative paths of its data count from there."""
     dataset = replace(task.dataset, folder=str(path.parent), file=str(path))
     return replace(task, source=str(path), dataset=dataset)
 
 
 def _check_amount(file: TaskFile) -> None:
-    """Refuse a file whose versions, languages, templates and variants multiply beyond all use."""
+    """Refuse a file whose versions, languages, templates and variants multiply to too many."""
     layers = [file, *file.versions.values(), *file.languages.values()]
     templates = sum(len(layer.templates) for layer in layers) + 1
     variants = max(len(layer.variants or ()) for layer in layers) + 1
@@ -111,7 +108,7 @@ def _check_amount(file: TaskFile) -> None:
     if tasks * templates * variants > _MOST_TEMPLATES:
         raise TaskError(
             f"versions, languages, templates and variants together make "
-            f"{tasks * templates * variants:,} wordings; at most {_MOST_TEMPLATES:,} are taken"
+            f"{tasks * templates * variants:,} templates; at most {_MOST_TEMPLATES:,} are possible"
         )
 
 
@@ -153,10 +150,10 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
     if default not in templates:
         raise TaskError(f"default_template {default!r} is not among its templates")
     generation = [layer.generation_kwargs for layer in layers if layer.generation_kwargs]
-    sampling = sampling_of({word: _first(generation, word) for word in SAMPLING_WORDS})
+    sampling = sampling_of({name: _first(generation, name) for name in SAMPLING_SETTINGS})
     if kind != "generate" and (sampling or file.repeats > 1):
         raise TaskError(
-            f"{file.output_type} generates nothing that could be drawn",
+            f"{file.output_type} generates no text that could be sampled",
             "leave do_sample, temperature, top_p, top_k and repeats out",
         )
     name = f"{file.task}_{language}" if file.languages else file.task
@@ -192,7 +189,7 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
 def _num_choices(
     file: TaskFile, layers: list[OverrideBlock], templates: Iterable[Template], kind: Kind
 ) -> int | None:
-    """The number of options as the task says it; None where documents say it, or nobody does."""
+    """The number of options that the task states; None if documents state it, or nothing does."""
     said: int | None = _first(layers, "num_choices")
     if said is None:
         return None
@@ -204,9 +201,9 @@ def _num_choices(
     for template in templates:
         if template.choices is not None:
             raise TaskError(
-                f"template {template.name!r}: num_choices and doc_to_choice both say how many "
-                "options there are",
-                "leave num_choices out: doc_to_choice says it for each document",
+                f"template {template.name!r}: num_choices and doc_to_choice both give the "
+                "number of options",
+                "leave num_choices out: doc_to_choice gives it for each document",
             )
     return said
 
@@ -239,9 +236,9 @@ def _templates(layers: list[OverrideBlock], kind: Kind, profile: str | None) -> 
 
 
 def _refuse_task_settings(name: str, wording: list[WordingBlock]) -> None:
-    """A template words a question and says where the answer stops; the rest is the task's."""
+    """Refuse generation settings in a template, except `until`: they belong to the task."""
     for block in wording:
-        for key in ("max_gen_toks", *SAMPLING_WORDS):
+        for key in ("max_gen_toks", *SAMPLING_SETTINGS):
             if getattr(block.generation_kwargs, key, None) is not None:
                 raise TaskError(
                     f"template {name!r}: generation_kwargs: {key} is a setting of the task",
@@ -266,7 +263,7 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         for key, default in _DELIMITERS.items()
     }
     generation = [block.generation_kwargs for block in wording if block.generation_kwargs]
-    # Without a word about generation, an answer ends where the next example would begin.
+    # Without generation_kwargs, an answer ends where the next example would begin.
     until = _first(generation, "until") if generation else [delimiters["fewshot_delimiter"]]
     return Template(
         name=name,
@@ -296,12 +293,12 @@ def _refuse_prompt_keys(file: TaskFile, layers: list[OverrideBlock]) -> None:
 
 
 def _only_target(name: str, wording: list[WordingBlock], text: str | None) -> str:
-    """A whole text has no prompt: what would stand in one is refused, not ignored."""
+    """Refuse every part of a prompt: a text that is scored as a whole has none."""
     for key in ("doc_to_text", "description", "doc_to_choice", "example_target"):
         if _first(wording, key):
             raise TaskError(
                 f"template {name!r}: {key}: {_WHOLE_TEXT}",
-                "leave it out, or put it into doc_to_target, where it is weighed with the text",
+                "leave it out, or put it into doc_to_target, where it is scored with the text",
             )
     return text or ""
 
@@ -310,14 +307,16 @@ def _dataset(file: TaskFile, language: str) -> Dataset:
     if file.dataset is not None:
         return Dataset(file.dataset, config=language if file.languages else None)
     if file.dataset_path is None:
-        raise TaskError("names no data", "give dataset_path (a hub id, or json with data_files)")
+        raise TaskError(
+            "the file names no data", "give dataset_path (a hub id, or json with data_files)"
+        )
     return Dataset(file.dataset_path, file.dataset_name, False, file.dataset_kwargs)
 
 
 def _scored_split(file: TaskFile) -> str:
     split = file.test_split or file.validation_split or file.training_split
     if split is None:
-        raise TaskError("names no split", "give test_split or validation_split")
+        raise TaskError("the file names no split", "give test_split or validation_split")
     return split
 
 

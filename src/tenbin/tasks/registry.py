@@ -1,4 +1,4 @@
-"""All known tasks, and what a name on the command line stands for.
+"""All tasks, and which of them a name on the command line selects.
 
 A name is an id (`jnli-1.3-0.2`), a pattern (`jcommonsenseqa-1.1-*`), a group (`mlogiqa_mcq`), a
 bare task (`jnli`, newest version, template from `--template`), or the path of a task file.
@@ -53,7 +53,7 @@ class Registry:
     _has_installed: bool = False
 
     def add(self, loaded: LoadedTask) -> None:
-        """Take in a task; a second one under the same name and version is refused."""
+        """Add a task; a second one with the same name and version is refused."""
         task = loaded.task
         versions = self.tasks.setdefault(task.name, {})
         if task.version in versions:

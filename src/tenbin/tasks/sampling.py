@@ -1,7 +1,4 @@
-"""What lm-eval's words about sampling mean: the greedy answer, or draws with which settings.
-
-Knows the words of `generation_kwargs` and of `--gen_kwargs`; knows no file, no flag and no model.
-"""
+"""Sampling settings as lm-eval names them: `generation_kwargs` of a task, and `--gen_kwargs`."""
 
 from __future__ import annotations
 
@@ -11,68 +8,66 @@ from typing import Any
 from tenbin.errors import TaskError
 from tenbin.records import Sampling, Task
 
-SAMPLING_WORDS = ("do_sample", "temperature", "top_p", "top_k")
+SAMPLING_SETTINGS = ("do_sample", "temperature", "top_p", "top_k")
 _ALL = {"top_p": 1, "top_k": 0}
-"""The values that leave every token in."""
+"""The values that exclude no token."""
 
 
-def sampling_of(words: Mapping[str, Any]) -> Sampling | None:
-    """The sampling that a task file asks for; None: greedy.
+def sampling_of(settings: Mapping[str, Any]) -> Sampling | None:
+    """The sampling that a task file asks for; None for greedy decoding.
 
-    `do_sample: false` and a temperature of 0 are greedy, whatever stands beside them. A temperature
-    above 0 draws by itself; `do_sample: true` alone draws at temperature 1.
+    `do_sample: false` and a temperature of 0 mean greedy, whatever the other settings. A
+    temperature above 0 means sampling; `do_sample: true` alone means temperature 1.
 
     Args:
-        words: Some of `SAMPLING_WORDS`; what is None was not said.
+        settings: Some of `SAMPLING_SETTINGS`; None stands for one that is not given.
     """
-    said = _said(words)
-    temperature = float(said.get("temperature", 1.0 if said.get("do_sample") else 0.0))
-    if said.get("do_sample") is False or temperature == 0:
+    given = _given(settings)
+    temperature = float(given.get("temperature", 1.0 if given.get("do_sample") else 0.0))
+    if given.get("do_sample") is False or temperature == 0:
         return None
-    return Sampling(temperature, float(said.get("top_p", 1.0)), int(said.get("top_k", 0)))
+    return Sampling(temperature, float(given.get("top_p", 1.0)), int(given.get("top_k", 0)))
 
 
-def overridden(sampling: Sampling | None, words: Mapping[str, Any]) -> Sampling | None:
-    """The sampling when a user's words are laid over a task's own.
-
-    What a user writes for one run is meant, so words that would have no effect are refused.
+def overridden(sampling: Sampling | None, settings: Mapping[str, Any]) -> Sampling | None:
+    """A task's sampling, overridden by a user's settings; None for greedy decoding.
 
     Raises:
-        ValueError: The words contradict each other, or would change nothing.
+        ValueError: The settings contradict each other, or would have no effect.
     """
-    said = _said(words)
-    cut = [f"{name}={said[name]}" for name, all in _ALL.items() if said.get(name, all) != all]
-    warm = said.get("temperature", 0) > 0
-    if said.get("do_sample") is False and warm:
-        raise ValueError(f"do_sample=false is greedy, temperature={said['temperature']} draws")
-    if said.get("do_sample") and said.get("temperature") == 0:
-        raise ValueError("do_sample=true draws, temperature=0 is greedy")
-    greedy = said.get("do_sample") is False or said.get("temperature") == 0
-    if greedy or (sampling is None and not warm and not said.get("do_sample")):
+    given = _given(settings)
+    cut = [f"{name}={given[name]}" for name, all in _ALL.items() if given.get(name, all) != all]
+    warm = given.get("temperature", 0) > 0
+    if given.get("do_sample") is False and warm:
+        raise ValueError(f"do_sample=false is greedy, temperature={given['temperature']} samples")
+    if given.get("do_sample") and given.get("temperature") == 0:
+        raise ValueError("do_sample=true samples, temperature=0 is greedy")
+    greedy = given.get("do_sample") is False or given.get("temperature") == 0
+    if greedy or (sampling is None and not warm and not given.get("do_sample")):
         if cut:
             raise ValueError(f"{', '.join(cut)} has no effect while decoding is greedy")
         return None
     known = sampling or Sampling(1.0)
     return Sampling(
-        float(said.get("temperature", known.temperature)),
-        float(said.get("top_p", known.top_p)),
-        int(said.get("top_k", known.top_k)),
+        float(given.get("temperature", known.temperature)),
+        float(given.get("top_p", known.top_p)),
+        int(given.get("top_k", known.top_k)),
     )
 
 
 def check_repeats(task: Task) -> None:
-    """Refuse answers that would all be the same.
+    """Refuse repeated answers that would all be the same.
 
     Raises:
         TaskError: Greedy answers are to be repeated.
     """
     if task.repeats > 1 and task.sampling is None:
         raise TaskError(
-            f"{task.name}: {task.repeats} repeats of a greedy answer are one answer",
-            "draw answers with a temperature above 0, such as --gen_kwargs temperature=0.8, or set "
+            f"{task.name}: all {task.repeats} repeats of a greedy answer would be the same",
+            "sample with a temperature above 0, such as --gen_kwargs temperature=0.8, or set "
             "repeats to 1",
         )
 
 
-def _said(words: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: words[name] for name in SAMPLING_WORDS if words.get(name) is not None}
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: settings[name] for name in SAMPLING_SETTINGS if settings.get(name) is not None}

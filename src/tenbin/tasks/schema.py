@@ -1,7 +1,4 @@
-"""The shape of a task file: a superset of lm-eval's YAML, checked key by key.
-
-Knows what may be written, not what it means: `loader` turns a checked file into Task records.
-"""
+"""The schema of a task file, a superset of lm-eval's YAML; `loader` makes Task records of it."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ class TemplateBlock(WordingBlock):
 
     meant_for: str | None = None
     profiles: dict[str, WordingBlock] = Field(default_factory=dict)
-    """What a reproduction profile words differently."""
+    """Reproduction profile → parts that it words differently."""
 
 
 class FewshotBlock(Block):
@@ -84,7 +81,7 @@ class MetricBlock(BaseModel):
         Literal["mean", "balanced_acc", "mcc", "macro_f1", "weighted_perplexity", "bits_per_byte"]
         | None
     ) = None
-    """As lm-eval writes it; a metric's own aggregation is what is used."""
+    """Accepted because lm-eval's files have it; a metric always uses its own aggregation."""
     higher_is_better: bool | None = None
 
 
@@ -109,8 +106,7 @@ class OverrideBlock(WordingBlock):
     templates: dict[str, TemplateBlock] = Field(default_factory=dict)
     labels: list[str] | None = None
     num_choices: int | None = Field(default=None, ge=2, le=26)
-    """Options that each question of a generation task offers; `doc_to_choice` says it by document.
-    """
+    """Options of each question of a generation task; `doc_to_choice` gives it per document."""
     fewshot_config: FewshotBlock | None = None
     metric_list: list[MetricBlock] | None = None
     variants: dict[str, WordingBlock] | None = None

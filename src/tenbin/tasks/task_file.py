@@ -1,4 +1,4 @@
-"""Task files from disk: YAML, includes, and one clear error for anything malformed."""
+"""Task files from disk: YAML with includes, and one clear error for anything malformed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _TaskLoader(_Loader):  # type: ignore[misc]
-    """Safe YAML that knows lm-eval's `!function` tag well enough to refuse it by name."""
+    """Safe YAML, with an error of its own for lm-eval's `!function` tag."""
 
 
 def _refuse_function(loader: Any, node: Any) -> None:
     raise TaskError(
         f"{node.start_mark.name}, line {node.start_mark.line + 1}: `!function {node.value}` "
-        "runs Python from a task file",
+        "would run Python from a task file",
         "write the prompt in Jinja; filters and metrics are named in filter_list and metric_list",
     )
 

@@ -76,7 +76,7 @@ class Source:
 
     @contextmanager
     def content(self) -> Iterator[BinaryIO]:
-        """Open the file from its beginning, unpacked where its name ends in `.gz`.
+        """Open the file at its start, decompressed if its name ends in `.gz`.
 
         Raises:
             DataError: It cannot be read, or has other bytes than the last time.
@@ -85,7 +85,7 @@ class Source:
         try:
             with _buffered(self.path, hashing) as file:
                 yield file
-            # What no reader asked for, such as padding behind gzip's last block.
+            # Read the rest too, such as padding after gzip's last block, for the checksums.
             while hashing.read(_CHUNK):
                 pass
         except OSError as error:
@@ -94,7 +94,7 @@ class Source:
 
     @contextmanager
     def in_any_order(self) -> Iterator[Any]:
-        """Open the file for a reader that jumps about; its bytes are read once before.
+        """Open the file for random access; its bytes are read once before, for the checksums.
 
         Raises:
             DataError: It cannot be read, or changed meanwhile.
@@ -141,7 +141,7 @@ def unreadable(path: Path, error: OSError) -> DataError:
 def changed(path: Path) -> DataError:
     """Say that a file is not what it was when it was opened."""
     return DataError(
-        f"{path} changed while it was read", "run again once nothing writes to it any more"
+        f"{path} changed while it was read", "run again when no other program writes to it"
     )
 
 
@@ -157,12 +157,12 @@ def _buffered(path: Path, raw: io.RawIOBase) -> Iterator[BinaryIO]:
             yield io.BufferedReader(cast(io.RawIOBase, packed))
     except (EOFError, OSError, zlib.error) as error:
         raise DataError(
-            f"{path} is no complete gzip file: {error}", "it may be cut off: copy it again"
+            f"{path} is not a complete gzip file: {error}", "it may be truncated: copy it again"
         ) from error
 
 
 class _Hashing(io.RawIOBase):
-    """A file read from its beginning, with the checksums of what was read."""
+    """A file read from its start, with the checksums of what was read."""
 
     def __init__(self, raw: BinaryIO) -> None:
         raw.seek(0)
@@ -202,14 +202,14 @@ def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def lines_of(path: Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a file that is open at its beginning."""
+    """Yield the numbered lines of a file that is open at its start."""
     number = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
         if len(line) == LONGEST_LINE:
             raise DataError(
                 f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes",
-                "rows are one line each: the file may be no JSON lines at all",
+                "each row must be one line: the file may not be JSON lines",
             )
         if number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
@@ -231,7 +231,7 @@ def rest_of(path: Path, file: BinaryIO, before: bytes) -> str:
     content = before + file.read(LARGEST_WHOLE - len(before))
     if len(content) == LARGEST_WHOLE:
         raise DataError(
-            f"{path}: larger than {LARGEST_WHOLE:,} bytes, and can only be read whole",
+            f"{path}: larger than {LARGEST_WHOLE:,} bytes, and this format must be read at once",
             "write its rows as JSON lines",
         )
     return decoded(path, content.removeprefix(_BYTE_ORDER_MARK), 1)

@@ -65,9 +65,7 @@ class RowFile:
                 yield row
             self._identity = source.identity
         if empty:
-            raise DataError(
-                f"{self.path} holds no rows", "it may be the rest of a broken copy: replace it"
-            )
+            raise DataError(f"{self.path} has no rows", "it may be an incomplete copy: replace it")
 
     def _read(self, source: Source) -> Iterator[Row]:
         name = self.path.name.lower()
@@ -84,7 +82,7 @@ class RowFile:
 
 
 def _text_lines(source: Source) -> Iterator[Row]:
-    """Each line as it stands; what holds white space alone is no document."""
+    """Each line is a document, unless it is blank."""
     for number, line in numbered_lines(source):
         if line.strip():
             yield Row({"text": line.removesuffix("\r")}, f"{source.path}, line {number}")
@@ -104,7 +102,7 @@ def _line_rows(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
 
 
 def _json_rows(source: Source, field: str | None) -> Iterator[Row]:
-    """Read a `.json` file: a list, a SQuAD-like object, or one object a line as JGLUE has it."""
+    """Read a `.json` file: a list, a SQuAD-like object, or one object per line."""
     path = source.path
     with source.content() as file:
         begun = b""
@@ -118,7 +116,7 @@ def _json_rows(source: Source, field: str | None) -> Iterator[Row]:
 
 
 class _Rejoined:
-    """A file whose first lines were read already, as if they were not."""
+    """A file whose first lines were read already and are yielded again."""
 
     def __init__(self, begun: bytes, file: BinaryIO) -> None:
         self._begun = io.BytesIO(begun)
@@ -129,7 +127,7 @@ class _Rejoined:
 
 
 def _looks_like_lines(begun: str) -> bool:
-    """Tell whether the first line is an object of its own and no SQuAD-like whole."""
+    """Whether the first line is one row, and not a SQuAD-like object that holds all rows."""
     first = begun.removeprefix("\ufeff").strip()
     if not (first.startswith("{") and first.endswith("}")):
         return False
@@ -184,7 +182,7 @@ def _json_records(path: Path, text: str, field: str | None) -> list[Any]:
 
 
 def _squad_rows(article: Mapping[str, Any], origin: str) -> Iterator[Row]:
-    """Yield one row a question of a SQuAD-like article."""
+    """Yield one row per question of a SQuAD-like article."""
     for number, paragraph in enumerate(_objects(article, "paragraphs", origin), start=1):
         place = f"{origin}, paragraph {number}"
         for question_number, question in enumerate(_objects(paragraph, "qas", place), start=1):

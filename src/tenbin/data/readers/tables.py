@@ -13,9 +13,9 @@ from tenbin.errors import DataError
 
 _BATCH = 1000
 _BUFFER = 1 << 16
-"""Bytes of a column that are read ahead; else whole groups of rows are, even whole files."""
+"""Bytes read ahead per column; by default pyarrow reads whole row groups, even whole files."""
 _KINDS: tuple[Callable[[str], Any], ...] = (int, float, str)
-"""What a column may be: each takes whatever those before it take."""
+"""Types of a column, from the narrowest to the widest."""
 
 
 def parquet_rows(source: Source) -> Iterator[Row]:
@@ -35,11 +35,11 @@ def parquet_rows(source: Source) -> Iterator[Row]:
                     yield Row(values, f"{source.path}, row {number}")
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(
-            f"{source.path} is no complete parquet file: {error}",
-            "it may be cut off: copy it again",
+            f"{source.path} is not a complete Parquet file: {error}",
+            "it may be truncated: copy it again",
         ) from error
     except (ValueError, OverflowError) as error:
-        # Bytes that are no UTF-8 in a column of texts, and moments that no calendar has.
+        # Bytes that are not UTF-8 in a column of texts, and dates that do not exist.
         raise DataError(
             f"{source.path}, after row {number}: a value cannot be read: {error}"
         ) from error
@@ -48,7 +48,7 @@ def parquet_rows(source: Source) -> Iterator[Row]:
 def csv_rows(source: Source, delimiter: str) -> Iterator[Row]:
     """Yield the rows of a CSV file with a heading; columns of numbers become numbers.
 
-    What a column is shows with its last cell alone, so that the file is read twice.
+    The type of a column is known only after its last cell, so that the file is read twice.
     """
     kinds = _column_kinds(source, delimiter)
     rows = _records(source, delimiter)
@@ -62,7 +62,7 @@ def csv_rows(source: Source, delimiter: str) -> Iterator[Row]:
 
 
 def _column_kinds(source: Source, delimiter: str) -> list[Callable[[str], Any]]:
-    """Tell int or float where every cell of a column is one: CSV itself knows only text."""
+    """The type of each column: int or float if every cell is one, since CSV has only text."""
     rows = _records(source, delimiter)
     _, heading = next(rows, (0, []))
     columns = list(range(len(heading)))
@@ -101,7 +101,8 @@ def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 continue
             if len(cells) != len(heading):
                 raise DataError(
-                    f"{source.path}, line {reader.line_num}: not as many columns as the heading has"
+                    f"{source.path}, line {reader.line_num}: {len(cells)} columns, but the heading "
+                    f"has {len(heading)}"
                 )
             yield reader.line_num, cells
     except csv.Error as error:

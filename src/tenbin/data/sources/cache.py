@@ -1,7 +1,6 @@
-"""Downloaded files, kept and checked: by git blob id, else by what the first download was.
+"""The cache of downloaded files, each checked by its git blob id.
 
-It knows where files lie in the cache and when they are the right ones. It does not open them as
-data and does not speak HTTP itself.
+Where no blob id is published, the checksum of the first download is kept and compared.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def fetch_split(
         progress: Called as bytes arrive.
 
     Raises:
-        DownloadError: The files cannot be had, or are not the published ones.
+        DownloadError: The files cannot be fetched, or are not the published ones.
     """
     for split in splits:
         kept = tuple(_kept_copy(split, file, choice.cache_dir) for file in split.files)
@@ -57,13 +56,13 @@ def fetch_split(
         return _fetch_files(splits[0], choice.cache_dir, progress)
     except OSError as error:
         failed = unwritten(choice.cache_dir, error, "choose another place with TENBIN_CACHE")
-        raise DownloadError(f"the cache: {failed.message}", failed.hint) from error
+        raise DownloadError(f"the download cache: {failed.message}", failed.hint) from error
     except DownloadError as error:
         if not pinned.withdrawn:
             raise
         place = own_place(splits[0], Path("<folder>"))
         raise DownloadError(
-            f"{pinned.title} {splits[0].name} cannot be had: {error.message}",
+            f"{pinned.title} {splits[0].name} cannot be downloaded: {error.message}",
             f"{pinned.withdrawn}. Put your copy at {place} (or the same rows as .jsonl) and run "
             "with --data_dir <folder>",
         ) from error
@@ -135,12 +134,12 @@ def _check_content(split: Split, file: PublishedFile, path: str, part: Path, cac
         raise DownloadError(
             f"{name} is not the published file: git blob id {actual}, expected {expected}; "
             "the download was deleted",
-            "try again; if it stays, a mirror or proxy alters files: use --data_dir",
+            "try again; if it persists, a mirror or proxy alters files: use --data_dir",
         )
     raise DownloadError(
         f"{name} has changed since its first download: SHA-256 {actual}, first {expected}; "
         "the download was deleted",
-        f"scores on it would not compare; to accept the change, delete {lock}",
+        f"scores on it would not be comparable; to accept the change, delete {lock}",
     )
 
 
@@ -169,7 +168,7 @@ def _lock_place(split: Split, path: str, cache: Path) -> Path:
 
 @contextmanager
 def _alone(target: Path) -> Iterator[Path]:
-    """Let one process at a time fetch a file; give the partial file to write to.
+    """Let one process at a time fetch a file; yield the partial file to write to.
 
     Where files cannot be locked, each process writes a partial file of its own instead.
     """

@@ -1,7 +1,4 @@
-"""Where the user wants rows to come from.
-
-It knows flags and environment variables, and neither files nor data sets.
-"""
+"""Where the user wants rows to come from: options and environment variables."""
 
 from __future__ import annotations
 

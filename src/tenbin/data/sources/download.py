@@ -1,8 +1,7 @@
-"""One file over HTTPS: resumed when cut off, tried again when that can help.
+"""Download one file over HTTPS: resumed if interrupted, retried where that can help.
 
-It knows addresses and partial files. What a file must contain is for `cache` to check. Nothing is
-asked for over plain HTTP, also where a server redirects there: not every file has a published
-checksum, and a token goes with the questions to the hub.
+Plain HTTP is refused, also after a redirect: not every file has a published checksum, and requests
+to the hub carry a token.
 """
 
 from __future__ import annotations
@@ -78,8 +77,8 @@ def _check_scheme(request: httpx.Request) -> None:
     scheme = request.url.scheme
     if scheme and scheme not in SCHEMES:
         raise DownloadError(
-            f"{_shown(str(request.url))} is not fetched: {scheme} is not https, and what comes "
-            "over it may be altered on the way",
+            f"{_shown(str(request.url))} is not fetched: {scheme} is not https, and files "
+            "may be altered on the way",
             "check TENBIN_GITHUB_URL and HF_ENDPOINT, or give the files with --data_dir",
         )
 
@@ -92,18 +91,18 @@ def download(
     checked: bool,
     progress: Progress | None = None,
 ) -> None:
-    """Fetch a file into `part`, going on from what an earlier attempt left there.
+    """Fetch a file into `part`, resuming after what an earlier attempt left there.
 
     Args:
         client: From `open_client`.
         url: The file's address.
         part: Where to write; complete when this returns.
-        checked: Whether the caller knows the content's checksum, so that going on is safe even
+        checked: Whether the caller knows the content's checksum, so that resuming is safe even
             where the server gives no tag to tell versions apart.
         progress: Called as bytes arrive.
 
     Raises:
-        DownloadError: The file cannot be had.
+        DownloadError: The file cannot be fetched.
     """
     attempt = 0
     while True:
@@ -117,7 +116,7 @@ def download(
                 asked = f"; the server asks to wait {wait:.0f} s" if wait > LONGEST_WAIT else ""
                 raise DownloadError(
                     f"{_shown(url)} could not be fetched, gave up {tries}: {fault}{asked}",
-                    "try again later (what has arrived is kept), or give the files with --data_dir",
+                    "try again later (the partial file is kept), or give the files with --data_dir",
                 ) from fault
             time.sleep(wait)
 
@@ -131,13 +130,13 @@ def _attempt(
         _fetch(client, url, part, checked, progress)
     except httpx.UnsupportedProtocol as error:
         raise DownloadError(
-            f"{_shown(url)} is no web address", "check TENBIN_GITHUB_URL and HF_ENDPOINT"
+            f"{_shown(url)} is not a web address", "check TENBIN_GITHUB_URL and HF_ENDPOINT"
         ) from error
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise _PassingError(f"no connection ({error})", attempts=CONNECT_ATTEMPTS) from error
     except httpx.TransportError as error:
         detail = str(error) or type(error).__name__
-        raise _PassingError(f"the connection broke off ({detail})") from error
+        raise _PassingError(f"the connection was interrupted ({detail})") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise DownloadError(f"{_shown(url)} could not be fetched: {error}") from error
 
@@ -157,7 +156,7 @@ def _fetch(
         _check_status(response, url)
         if response.status_code == 416 or not _continues(response, start):
             part.unlink(missing_ok=True)
-            raise _PassingError("the server cannot go on from where it broke off", wait=0.0)
+            raise _PassingError("the server cannot resume the download", wait=0.0)
         done = start if response.status_code == 206 else 0
         length = response.headers.get("Content-Length", "")
         encoded = response.headers.get("Content-Encoding", "identity") != "identity"
@@ -175,7 +174,7 @@ def _fetch(
                 if progress is not None:
                     progress(url.rpartition("/")[2], done, total)
     if total is not None and done != total:
-        raise _PassingError(f"the body ended after {done:,} of {total:,} bytes")
+        raise _PassingError(f"the response ended after {done:,} of {total:,} bytes")
     tag_file.unlink(missing_ok=True)
 
 
@@ -184,7 +183,7 @@ def _check_size(size: int, url: str, part: Path) -> None:
     if size > LARGEST:
         part.unlink(missing_ok=True)
         raise DownloadError(
-            f"{_shown(url)} has more than {LARGEST:,} bytes, which no known file has",
+            f"{_shown(url)} has more than {LARGEST:,} bytes, more than any known file",
             "a mirror or proxy may answer with something else: use --data_dir",
         )
 
@@ -208,7 +207,7 @@ def _check_status(response: httpx.Response, url: str) -> None:
     if status in (401, 403):
         raise DownloadError(
             f"{shown}: access is refused",
-            "for a gated set on the hub put your token into HF_TOKEN, or use --data_dir",
+            "for a gated data set on the hub, set HF_TOKEN to your token, or use --data_dir",
         )
     raise DownloadError(shown, "give the files with --data_dir")
 

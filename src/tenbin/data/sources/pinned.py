@@ -41,7 +41,7 @@ class Split:
     local: tuple[str, ...]
     """Patterns of paths that users' own copies have."""
     folder: str
-    """Where it lies below a data folder."""
+    """Its path below a data folder."""
     host: str
     """`github`, `hub`, or `none` where nothing is published."""
     repository: str
@@ -229,7 +229,7 @@ def find_files(pinned: PinnedSet, splits: tuple[Split, ...], folder: Path) -> tu
         DataError: Nothing was found; the message lists every place looked at.
     """
     if not folder.is_dir():
-        raise DataError(f"the data folder {folder} is not there", "check --data_dir")
+        raise DataError(f"the data folder {folder} does not exist", "check --data_dir")
     patterns = [pattern for split in splits for pattern in _patterns(split)]
     for pattern in patterns:
         found = tuple(sorted(path for path in folder.glob(pattern) if path.is_file()))
@@ -251,7 +251,7 @@ def own_place(split: Split, folder: Path) -> Path:
 
 
 def how_to_bring(split: Split, folder: Path) -> str:
-    """Say where rows of a set go that nobody publishes."""
+    """Say where to put rows of a set that is not published."""
     places = " or ".join(
         str(place) for place in (own_place(split, folder), *map(folder.joinpath, split.local))
     )
@@ -269,7 +269,7 @@ def _patterns(split: Split) -> Iterator[str]:
 
 
 def _below_clone(split: Split, path: str) -> Iterator[str]:
-    """Yield a published path as it stands in the repository's root or below a clone of it."""
+    """Yield a published path relative to the repository's root, and below a clone of it."""
     clone = split.repository.rpartition("/")[2]
     for shown in (path, path.removeprefix("datasets/")):
         yield shown
@@ -286,5 +286,5 @@ def _how_to_provide(pinned: PinnedSet, split: Split, folder: Path) -> str:
         return how_to_bring(split, folder)
     return (
         "put the file at one of these places, or leave out --data_dir to download it, "
-        "or try tenbin on made-up rows with --sample_data"
+        "or try the shipped sample rows with --sample_data"
     )

@@ -1,7 +1,7 @@
-"""Where the files of a data set that tenbin does not know lie, and whether they may be read.
+"""Finds the files of data sets that are not in the catalogue, and checks that they may be read.
 
-It looks for files and does not open them. What a task file names may be anything: each file found
-is checked against the folders that it may read, and a name that leads elsewhere is refused.
+A task file may name anything: each file found is checked against the folders that the task file may
+read, and a name that leads elsewhere is refused.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _BUILDERS = frozenset(
 
 
 def place_of(dataset: Dataset) -> str:
-    """The beginning of a message about a data set: the task file that names it, where known."""
+    """The start of a message about a data set: the task file that names it, where known."""
     return f"{dataset.file}: dataset_path" if dataset.file else "dataset_path"
 
 
@@ -169,8 +169,8 @@ def check_hub(dataset: Dataset, choice: DataChoice) -> None:
     """
     for name in sorted(_USERS_OWN & dataset.options.keys()):
         raise DataError(
-            f"{key_of(dataset, name)} is for the user to say, not for a task file",
-            "leave it out; HF_HOME and HF_TOKEN say it for all data sets",
+            f"{key_of(dataset, name)} can only be set by the user, not by a task file",
+            "leave it out; HF_HOME and HF_TOKEN set it for all data sets",
         )
     if dataset.name in _BUILDERS:
         raise DataError(
@@ -191,8 +191,8 @@ def check_hub(dataset: Dataset, choice: DataChoice) -> None:
         return
     if local or not _HUB_NAME.fullmatch(dataset.name) or Path(dataset.name).exists():
         raise DataError(
-            f"{place_of(dataset)}: `{(local or [dataset.name])[0][:80]}` is no data set of the "
-            "hub, and no file of it lies where a task file may read",
+            f"{place_of(dataset)}: `{(local or [dataset.name])[0][:80]}` is not a data set of "
+            "the hub, and there is no such file where a task file may read",
             HINT,
         )
 
