@@ -1,4 +1,4 @@
-"""Task files whose texts are scored as a whole: lm-eval's keys, and what is refused with a reason."""
+"""Task files whose texts are scored as a whole: lm-eval's keys, and refusals with a reason."""
 
 from __future__ import annotations
 
