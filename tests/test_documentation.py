@@ -85,5 +85,6 @@ def test_files_that_the_tour_names_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_0-9]+\.[a-z]+)?)`", text))
     assert len(named) > 40
+    named.discard("site/")  # `make docs` writes it
     lost = [name for name in named if not any((root / name).exists() for root in (ROOT, SOURCE))]
     assert sorted(lost) == []
