@@ -10,7 +10,6 @@ import duckdb
 import pytest
 
 import tenbin
-from tenbin.backends.base import Capabilities
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.metrics.registry import METRICS
 from tenbin.records import Failure, Picked, Request, Response, Score
@@ -34,11 +33,11 @@ metric_list:
 class Naming(ScriptedBackend):
     """Names choices and sometimes none; some requests fail."""
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return replace(super().capabilities, likelihoods=False)
+    def __init__(self) -> None:
+        super().__init__()
+        self.capabilities = replace(self.capabilities, likelihoods=False)
 
-    def _answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response:
         number = int(request.key[:6], 16)
         if number % 11 == 0:
             return Failure("made", "to fail")
@@ -46,16 +45,16 @@ class Naming(ScriptedBackend):
             labels = tuple("ABCDEFGH"[: len(request.continuations)])
             text = "nothing" if number % 5 == 0 else labels[number % len(labels)]
             return Picked(None, "generated", text, labels=labels)
-        return super()._answer(request)
+        return super().answer(request)
 
 
 class Failing(ScriptedBackend):
     """Weighs and writes; some requests fail."""
 
-    def _answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response:
         if int(request.key[:6], 16) % 9 == 0:
             return Failure("made", "to fail")
-        return super()._answer(request)
+        return super().answer(request)
 
 
 def queries(page: str) -> list[str]:

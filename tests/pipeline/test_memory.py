@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.backends.base import NONE_KNOWN, Capabilities
+from tenbin.backends.base import NONE_KNOWN
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.files import disk_list as shelf
@@ -40,9 +40,9 @@ while its score is worked out. A prompt alone would be 1,000."""
 class Portions(ScriptedBackend):
     """Answers as workers do: a portion at a time, of requests that it reads as it needs them."""
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return replace(super().capabilities, request_order="prefix", resumable=True)
+    def __init__(self) -> None:
+        super().__init__()
+        self.capabilities = replace(self.capabilities, request_order="prefix", resumable=True)
 
     def run(
         self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN

@@ -1,8 +1,7 @@
-"""A backend whose answers are given beforehand: for tests, dry runs and crash drills.
+"""A backend with scripted answers: for tests, dry runs and crash drills.
 
-Knows no model and no weights. One character is one token, so that lengths, truncation and
-boundaries can be worked out on paper; scores come from a callable or from a hash of the texts,
-the same on every machine.
+One character is one token, so that lengths, truncation and boundaries can be worked out by hand;
+scores come from a callable or from a hash of the texts, the same on every machine.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any
 from tenbin.backends.base import (
     NONE_KNOWN,
     BackendSettings,
+    BaseBackend,
     Boundary,
     Capabilities,
     Encoding,
@@ -43,11 +43,11 @@ from tenbin.records import (
 ScoreFunction = Callable[[str, str], float]
 """(prompt, continuation) → log-likelihood."""
 TextSource = Callable[[str], str] | Mapping[str, str | Sequence[str]]
-"""What the model would write after a prompt; several texts are the answers drawn to it, in turn."""
+"""Generated text by prompt; several texts are the sampled answers to it, in turn."""
 
 
 class CharacterTokenizer:
-    """One token per character, and one more for the beginning of a sequence."""
+    """One token per character, and a BOS token."""
 
     has_chat_template = True
     thinking_marks = None
@@ -57,7 +57,7 @@ class CharacterTokenizer:
         self.bos_count = int(add_bos)
 
     def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
-        """Characters of each text, and one for the beginning."""
+        """Characters of each text, and one for BOS."""
         return [len(text) + self.bos_count for text in texts]
 
     def answer_lengths(self, texts: Sequence[str]) -> list[int]:
@@ -78,19 +78,19 @@ class CharacterTokenizer:
         """Characters on both sides; nothing ever merges."""
         length = len(prompt) + self.bos_count
         counts = tuple(len(text) for text in continuations or ())
-        # The last token of a scored row is a target only and is never put in.
+        # The last token of a scored row is only a target and never part of the input.
         needed = length + (max(counts, default=1) - 1 if continuations else max_gen_toks)
         return Boundary(length, counts, self.bos_count, False, max(0, needed - self.max_length))
 
 
 def hashed_score(prompt: str, continuation: str) -> float:
-    """A log-likelihood out of the texts alone: between -2 and 0 for each character."""
+    """A log-likelihood derived from the texts: between -2 and 0 for each character."""
     digest = hashlib.sha256(f"{prompt}\0{continuation}".encode()).digest()
     share = int.from_bytes(digest[:6], "big") / 2**48
     return -2.0 * share * max(1, len(continuation))
 
 
-class ScriptedBackend:
+class ScriptedBackend(BaseBackend):
     """Answers requests from a script and remembers what it was asked."""
 
     def __init__(
@@ -112,19 +112,20 @@ class ScriptedBackend:
 
         Args:
             score: Log-likelihood of a continuation after a prompt.
-            texts: What is written after a prompt; a mapping without the prompt gives a hash.
+            texts: Generated text by prompt; a prompt that a mapping lacks gets a hash.
             failures: Request key → message; these requests are answered with a Failure.
             raise_after: Raise BackendError once this many answers were given, over all runs.
-            max_length: The tokenizer's window, in characters.
-            encoding: Recorded only: characters never merge.
-            fingerprint: Stands in for the one made from the settings.
+            max_length: The context window in characters.
+            encoding: Only recorded: characters never merge.
+            fingerprint: Replaces the one made from the settings.
             delay: Seconds that each answer takes.
-            burst: Answers that come at once, after as many delays: as from a model that batches.
-            poison: Kills the process, as one is killed that runs out of memory, at the first
-                request whose prompt or text holds these words.
-            not_finite: Gives NaN as log-likelihood, as a model does whose numbers overflow, for
-                each request whose prompt or text holds these words; texts are Failures then.
+            burst: Answers that come at once, after as many delays, as from a batching model.
+            poison: Kills the process, as the system does when memory runs out, at the first
+                request whose prompt or text contains these words.
+            not_finite: Gives NaN as log-likelihood, as after an overflow, for each request whose
+                prompt or text contains these words; generation fails then.
         """
+        super().__init__()
         self.fingerprint = fingerprint or f"scripted-{encoding}-{max_length}"
         self.asked: list[Request] = []
         self.answered = 0
@@ -138,16 +139,12 @@ class ScriptedBackend:
         self._not_finite = not_finite
         self._encoding = encoding
         self._tokenizer = CharacterTokenizer(max_length)
+        self.capabilities = Capabilities(tokenizer=self._tokenizer)
 
     @property
     def tokenizer(self) -> CharacterTokenizer:
         """One token per character."""
         return self._tokenizer
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Scores and generates; its tokenizer counts characters."""
-        return Capabilities(tokenizer=self._tokenizer)
 
     def describe(self) -> Mapping[str, Any]:
         """What results record."""
@@ -171,32 +168,36 @@ class ScriptedBackend:
                     f"the script ends after {self._raise_after} answers",
                     "this is a drill: run again without raise_after",
                 )
-            self._suffer(request)
+            self._delay_or_die(request)
             self.answered += 1
-            yield request.key, self._answer(request)
+            yield request.key, self.answer(request)
 
     def close(self) -> None:
-        """Note that it was closed."""
+        """Record that it was closed."""
         self.closed = True
 
-    def _suffer(self, request: Request) -> None:
+    def _delay_or_die(self, request: Request) -> None:
         if self._delay and self.answered % self._burst == 0:
             time.sleep(self._delay * self._burst)
-        if self._poison is not None and self._poison in _read(request):
+        if self._poison is not None and self._poison in _text_of(request):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def _answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response:
+        """The scripted failure of a request, or its answer."""
         if request.key in self._failures:
             return Failure("scripted", self._failures[request.key])
-        overflows = self._not_finite is not None and self._not_finite in _read(request)
-        if isinstance(request, Score):
-            return self._scores(request, _nan if overflows else self._score)
-        if isinstance(request, Generate):
-            return failed_not_finite(math.nan) if overflows else self._write(request)
-        return self._roll(request, _nan if overflows else self._score)
+        return super().answer(request)
 
-    def _scores(self, request: Score, score: ScoreFunction) -> Scores:
-        logprobs = tuple(score(request.prompt, text) for text in request.continuations)
+    def _overflows(self, request: Request) -> bool:
+        return self._not_finite is not None and self._not_finite in _text_of(request)
+
+    def _logprob(self, request: Request) -> ScoreFunction:
+        return _nan if self._overflows(request) else self._score
+
+    def score(self, request: Score) -> Scores:
+        """Scores by the given function; the highest ones are greedy."""
+        logprob = self._logprob(request)
+        logprobs = tuple(logprob(request.prompt, text) for text in request.continuations)
         best = max(logprobs, default=0.0)
         counts = tuple(self._tokenizer.answer_lengths(request.continuations))
         boundary = self._tokenizer.examine(request.prompt, request.continuations, 0)
@@ -204,10 +205,13 @@ class ScriptedBackend:
             logprobs, counts, tuple(value == best for value in logprobs), boundary.overflow
         )
 
-    def _write(self, request: Generate) -> Text:
+    def generate(self, request: Generate) -> Text | Failure:
+        """The scripted text, cut at stop strings and limits."""
+        if self._overflows(request):
+            return failed_not_finite(math.nan)
         text = self._whole_text(request)
         if request.thinking is not None:
-            return _thoughtful(text, request, request.thinking)
+            return _with_thinking(text, request, request.thinking)
         text, finish = _ended(text, request)
         return Text(text, finish, len(text))
 
@@ -216,15 +220,16 @@ class ScriptedBackend:
             return self._texts(request.prompt)
         known = (self._texts or {}).get(request.prompt)
         if known is None:
-            drawn = f"\0{request.seed}" if request.sampling else ""
-            return hashlib.sha256(f"{request.prompt}{drawn}".encode()).hexdigest()[:8]
+            seed = f"\0{request.seed}" if request.sampling else ""
+            return hashlib.sha256(f"{request.prompt}{seed}".encode()).hexdigest()[:8]
         return known if isinstance(known, str) else known[request.sample % len(known)]
 
-    def _roll(self, request: Rolling, score: ScoreFunction) -> Rolled:
-        return Rolled(score("", request.text), max(1, len(request.text)))
+    def rolling(self, request: Rolling) -> Rolled:
+        """The score of the whole text."""
+        return Rolled(self._logprob(request)("", request.text), max(1, len(request.text)))
 
 
-def _read(request: Request) -> str:
+def _text_of(request: Request) -> str:
     return request.text if isinstance(request, Rolling) else request.prompt
 
 
@@ -240,16 +245,16 @@ def _ended(answer: str, request: Generate) -> tuple[str, Finish]:
     return answer, "stop" if stopped else "end"
 
 
-def _thoughtful(written: str, request: Generate, thinking: Thinking) -> Text:
-    """A script that thinks; where the budget cuts its thought, it answers as it would have."""
-    found = split_thinking(written, thinking, request.prompt)
-    before = written[: len(written) - len(found.answer)]
+def _with_thinking(text: str, request: Generate, thinking: Thinking) -> Text:
+    """A text with a thinking section; where the budget cuts it, the answer stays the same."""
+    found = split_thinking(text, thinking, request.prompt)
+    before = text[: len(text) - len(found.answer)]
     if found.end == "closed":
         before = before.rstrip()
     if len(before) > thinking.budget:
         before = before[: thinking.budget]
-        thought = split_thinking(before, thinking, request.prompt).thinking
-        found = replace(found, thinking=thought, end="budget")
+        section = split_thinking(before, thinking, request.prompt).thinking
+        found = replace(found, thinking=section, end="budget")
     answer, finish = _ended(found.answer, request)
     return Text(answer, finish, len(answer), 0, found.thinking, len(before), found.end)
 
@@ -270,11 +275,11 @@ def open_scripted(settings: BackendSettings) -> ScriptedBackend:
     """A scripted backend from the command line's model arguments.
 
     Args:
-        settings: Their model_args may name max_length, raise_after, fingerprint, text (written
-            after every prompt), delay, poison and not_finite.
+        settings: Their model_args may name max_length, raise_after, fingerprint, text (the answer
+            to every prompt), delay, burst, poison and not_finite.
 
     Raises:
-        ConfigError: An argument is unknown or has no meaning.
+        ConfigError: An argument is unknown or has a wrong value.
     """
     options: dict[str, Any] = {}
     for name, value in settings.model_args.items():
@@ -287,7 +292,7 @@ def open_scripted(settings: BackendSettings) -> ScriptedBackend:
             raise ConfigError(f"model argument {name}={value!r} is not a number") from None
     text = options.pop("text", None)
     if text is not None:
-        # What it writes is what this model is: another text must not find these answers.
+        # The text is part of the fingerprint: another text must not find these answers.
         options.setdefault("fingerprint", f"scripted-{settings.encoding}-writes-{text}")
     source: TextSource | None = None if text is None else lambda prompt: str(text)
     return ScriptedBackend(texts=source, encoding=settings.encoding, **options)

@@ -1,7 +1,7 @@
-"""The scripted backend's tokenizer laid open: one character is one token, so that what diagnosis
-finds can be worked out on paper.
+"""The scripted backend's tokenizer for `tenbin doctor`.
 
-Knows no model. It has no special tokens but a beginning, and no token is ever unknown.
+One character is one token, so that findings can be worked out by hand. Its only special token is
+BOS, and no token is unknown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tenbin.records import Prompt
 from tenbin.records.tokenized import TokenizedPrompt, Vocabulary
 
 _BOS = 0
-"""No text holds it: characters are their code points."""
+"""Not a character of any text: tokens are code points."""
 
 
 class CharacterInspector:
@@ -24,7 +24,7 @@ class CharacterInspector:
         """Open it with the arguments that the scripted backend takes.
 
         Raises:
-            ConfigError: An argument is unknown or has no meaning.
+            ConfigError: An argument is unknown or has a wrong value.
         """
         self.tokenizer: CharacterTokenizer = open_scripted(settings).tokenizer
         self.vocabulary = Vocabulary(
@@ -41,7 +41,7 @@ class CharacterInspector:
 
     def tokenize(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
         """Each prompt in characters."""
-        return [self._read(prompt) for prompt in prompts]
+        return [self._tokenize(prompt) for prompt in prompts]
 
     def encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Code points of each text."""
@@ -51,7 +51,7 @@ class CharacterInspector:
         """The text of code points."""
         return "".join(chr(number) for number in ids if number != _BOS)
 
-    def _read(self, prompt: Prompt) -> TokenizedPrompt:
+    def _tokenize(self, prompt: Prompt) -> TokenizedPrompt:
         found = self.tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         context = self.vocabulary.prefix + tuple(map(ord, prompt.text))
         if prompt.kind == "roll":
