@@ -220,7 +220,7 @@ def test_log_probabilities_that_are_not_finite_are_failures() -> None:
 
 def test_all_failed_is_no_score() -> None:
     class Broken(ScriptedBackend):
-        def _answer(self, request: object) -> Failure:
+        def answer(self, request: object) -> Failure:
             return Failure("broken", "always")
 
     run = evaluate(Broken(), tasks=["jnli-1.3-0.2"])

@@ -122,7 +122,7 @@ def test_requests_without_thoughts_keep_their_keys() -> None:
 class Server(ScriptedBackend):
     """Keeps thoughts apart without being asked, and counts their tokens with the answer's."""
 
-    def _write(self, request: Generate) -> Text:
+    def generate(self, request: Generate) -> Text:
         return Text("B", "end", 50, thinking="so", thinking_end="closed")
 
 
