@@ -84,6 +84,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 def test_files_that_the_tour_names_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_0-9]+\.[a-z]+)?)`", text))
+    named.discard("site/")  # made by `make docs`
     assert len(named) > 40
     named.discard("site/")  # `make docs` writes it
     lost = [name for name in named if not any((root / name).exists() for root in (ROOT, SOURCE))]
