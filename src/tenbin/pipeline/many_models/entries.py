@@ -21,7 +21,8 @@ from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import backend_settings
 from tenbin.pipeline.sweep import check_auto
-from tenbin.results.folder import RunFolder, read_run
+from tenbin.results.folder import RunFolder
+from tenbin.results.read import read_run
 from tenbin.version import __version__
 
 _DEFAULT_FOLDER = "runs"
