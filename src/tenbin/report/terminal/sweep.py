@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tenbin.analysis.sweep.report import (
+    Choice,
+    OptionDifference,
+    OptionReport,
+    Score,
+    SweepReport,
+    TaskSweep,
+)
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.run_notes import (
     choice_lines,
@@ -23,19 +28,19 @@ _LABEL, _CELL = 22, 14
 """Widths of the overview's columns: a task's name, a score with its error."""
 
 
-def print_sweep(report: Mapping[str, Any], console: Console | None = None) -> None:
+def print_sweep(report: SweepReport, console: Console | None = None) -> None:
     """Print tasks by templates, each task in detail, and the command that uses the choice."""
     console = console or make_console()
     report = made_visible(report)
     _print_overview(report, console)
-    for task in report["tasks"]:
+    for task in report.tasks:
         console.print(_options_table(task))
         for line in _conclusions(task):
             console.print(Text(f"  {line}"), soft_wrap=True)
         console.print()
-    if report.get("command"):
+    if report.command:
         console.print(Text("to use the chosen templates:", style="bold"))
-        console.print(Text(f"  {report['command']}"), soft_wrap=True)
+        console.print(Text(f"  {report.command}"), soft_wrap=True)
 
 
 def print_run_notes(result: RunResult, console: Console | None = None) -> None:
@@ -48,10 +53,10 @@ def print_run_notes(result: RunResult, console: Console | None = None) -> None:
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 
-def _print_overview(report: Mapping[str, Any], console: Console) -> None:
+def _print_overview(report: SweepReport, console: Console) -> None:
     """Print tasks by templates if there are several tasks and the table fits."""
-    tasks = report["tasks"]
-    columns = list(dict.fromkeys(_name(o) for task in tasks for o in task["options"]))
+    tasks = report.tasks
+    columns = list(dict.fromkeys(_name(o) for task in tasks for o in task.options))
     if len(tasks) < 2 or _LABEL + _CELL * len(columns) > console.width:
         return
     table = Table(
@@ -64,25 +69,25 @@ def _print_overview(report: Mapping[str, Any], console: Console) -> None:
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for task in tasks:
-        found = {_name(option): at for at, option in enumerate(task["options"])}
+        found = {_name(option): at for at, option in enumerate(task.options)}
         cells = []
         for column in columns:
             at = found.get(column)
             if at is None:
                 cells.append(Text("–", style="dim"))
                 continue
-            option = task["options"][at]
-            said = f"{_score(option['value'], task)}±{_error(option['stderr'], task)}"
-            cells.append(Text(said, style="bold" if at == task["best"] else ""))
-        table.add_row(f"{task['task']} {task['version']}", *cells)
+            option = task.options[at]
+            score = option.score
+            text = f"{_score(score.value, task)}±{_error(score.stderr, task)}"
+            cells.append(Text(text, style="bold" if at == task.best else ""))
+        table.add_row(f"{task.task} {task.version}", *cells)
     console.print(table)
 
 
-def _options_table(task: Mapping[str, Any]) -> Table:
-    arrow = "↑" if task["higher_is_better"] else "↓"
+def _options_table(task: TaskSweep) -> Table:
+    arrow = "↑" if task.higher_is_better else "↓"
     table = Table(
-        title=f"{task['task']} {task['version']}  {task['metric']} {arrow}, "
-        f"{task['documents']:,} documents",
+        title=f"{task.task} {task.version}  {task.metric} {arrow}, {task.documents:,} documents",
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
@@ -91,102 +96,95 @@ def _options_table(task: Mapping[str, Any]) -> Table:
     table.add_column("template")
     for name in ("shots", "value", "± error", "95% interval", "behind best", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
-    failed = any(option["failed"] for option in task["options"])
+    failed = any(option.failed for option in task.options)
     if failed:
         table.add_column("failed", justify="right", no_wrap=True)
-    behind = {entry["option"]: entry for entry in task.get("differences", ())}
-    for at, option in enumerate(task["options"]):
-        best = at == task["best"]
+    behind = {entry.option: entry for entry in task.differences or ()}
+    for at, option in enumerate(task.options):
+        best = at == task.best
         entry = behind.get(at)
         row = [
-            option["template"],
-            str(option["shots"]),
-            _score(option["value"], task),
-            _error(option["stderr"], task),
-            _interval(option, task),
-            "best" if best else _ahead(entry, task),
+            option.template,
+            str(option.shots),
+            _score(option.score.value, task),
+            _error(option.score.stderr, task),
+            _interval(option.score, task),
+            "best" if best else _behind(entry, task),
             "" if best else _p_value(entry),
         ]
-        table.add_row(*row, *([f"{option['failed']:,}"] if failed else []),
+        table.add_row(*row, *([f"{option.failed:,}"] if failed else []),
                       style="bold" if best else "")  # fmt: skip
     return table
 
 
-def _conclusions(task: Mapping[str, Any]) -> list[str]:
-    spread = task["spread"]
-    lines = []
-    if len(task["options"]) > 1:
+def _conclusions(task: TaskSweep) -> list[str]:
+    spread, lines = task.spread, []
+    if len(task.options) > 1:
         lines.append(
-            f"spread: {_score(spread['lowest'], task)} to {_score(spread['highest'], task)}, "
-            f"mean {_score(spread['mean'], task)}, "
-            f"standard deviation {_error(spread['deviation'], task)}"
+            f"spread: {_score(spread.lowest, task)} to {_score(spread.highest, task)}, "
+            f"mean {_score(spread.mean, task)}, standard deviation {_error(spread.deviation, task)}"
         )
-    choice = task.get("choice")
-    if choice:
-        lines += _choice_lines(task, choice)
-    for option in task["options"]:
-        if "draws" in option:
-            found = option["draws_spread"]
+    if task.choice is not None:
+        lines += _choice_lines(task, task.choice)
+    for option in task.options:
+        if option.draws is not None and option.draws_spread is not None:
+            found = option.draws_spread
             lines.append(
-                f"{_name(option)} over {len(option['draws'])} samples of few-shot examples: "
-                f"{_score(found['lowest'], task)} to {_score(found['highest'], task)}, "
-                f"standard deviation {_error(found['deviation'], task)}"
+                f"{_name(option)} over {len(option.draws)} samples of few-shot examples: "
+                f"{_score(found.lowest, task)} to {_score(found.highest, task)}, "
+                f"standard deviation {_error(found.deviation, task)}"
             )
-    shares = task.get("variance")
-    if shares and shares["variance"] > 0:
-        parts = ", ".join(f"{name} {shares[name]:.0%}" for name in shares["varied"])
+    variance = task.variance
+    if variance is not None and variance.shares.variance > 0:
+        parts = ", ".join(f"{name} {getattr(variance.shares, name):.0%}" for name in variance.varied)
         lines.append(
-            f"variance of one score: {parts} "
-            f"(total standard error {_error(shares['stderr'], task)})"
+            f"variance of one score: {parts} (total standard error {_error(variance.stderr, task)})"
         )
     return lines
 
 
-def _choice_lines(task: Mapping[str, Any], choice: Mapping[str, Any]) -> list[str]:
-    option = task["options"][choice["option"]]
-    honest = choice["honest"]
-    how = f"chosen on {choice['on']}: {_name(option)}"
-    if "shares" in choice:
-        how += f" (chosen in {choice['shares'][choice['option']]:.0%} of the folds)"
+def _choice_lines(task: TaskSweep, choice: Choice) -> list[str]:
+    honest = choice.honest
+    how = f"chosen on {choice.on}: {_name(task.options[choice.option])}"
+    if choice.shares is not None:
+        how += f" (chosen in {choice.shares[choice.option]:.0%} of the folds)"
     return [
         how,
-        f"honest score {_score(honest['value'], task)} ± {_error(honest['stderr'], task)} "
-        f"({_interval(honest, task)}); best of the table {_score(choice['naive'], task)}, "
-        f"optimism {_error(choice['optimism'], task)}",
+        f"honest score {_score(honest.value, task)} ± {_error(honest.stderr, task)} "
+        f"({_interval(honest, task)}); best of the table {_score(choice.naive, task)}, "
+        f"optimism {_error(choice.optimism, task)}",
     ]
 
 
-def _name(option: Mapping[str, Any]) -> str:
+def _name(option: OptionReport) -> str:
     """Return an option's heading: its template, and its shots if options differ in them."""
-    marked = any("shot" in id.partition("@")[2] for id in option["ids"])
-    return f"{option['template']}, {option['shots']}-shot" if marked else str(option["template"])
+    marked = any("shot" in id.partition("@")[2] for id in option.ids)
+    return f"{option.template}, {option.shots}-shot" if marked else option.template
 
 
-def _score(value: float | None, task: Mapping[str, Any]) -> str:
+def _score(value: float | None, task: TaskSweep) -> str:
     if value is None:
         return "–"
-    return f"{value:.1f}{task['unit']}" if task["unit"] else f"{value:.3f}"
+    return f"{value:.1f}{task.unit}" if task.unit else f"{value:.3f}"
 
 
-def _error(value: float | None, task: Mapping[str, Any]) -> str:
+def _error(value: float | None, task: TaskSweep) -> str:
     if value is None:
         return "–"
-    return f"{value:.1f}" if task["unit"] else f"{value:.3f}"
+    return f"{value:.1f}" if task.unit else f"{value:.3f}"
 
 
-def _interval(entry: Mapping[str, Any], task: Mapping[str, Any]) -> str:
-    if entry["low"] is None or entry["high"] is None:
-        return str(entry.get("reason", "–"))
-    return f"{_error(entry['low'], task)}–{_error(entry['high'], task)}"
+def _interval(score: Score, task: TaskSweep) -> str:
+    if score.low is None or score.high is None:
+        return score.reason or "–"
+    return f"{_error(score.low, task)}–{_error(score.high, task)}"
 
 
-def _ahead(entry: Mapping[str, Any] | None, task: Mapping[str, Any]) -> str:
+def _behind(entry: OptionDifference | None, task: TaskSweep) -> str:
+    return "–" if entry is None else _error(abs(entry.difference), task)
+
+
+def _p_value(entry: OptionDifference | None) -> str:
     if entry is None:
         return "–"
-    return _error(abs(entry["difference"]), task)
-
-
-def _p_value(entry: Mapping[str, Any] | None) -> str:
-    if entry is None or entry["p_holm"] is None:
-        return "–"
-    return "<0.001" if entry["p_holm"] < 0.001 else f"{entry['p_holm']:.3f}"
+    return "<0.001" if entry.p_holm < 0.001 else f"{entry.p_holm:.3f}"
