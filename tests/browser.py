@@ -25,6 +25,24 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+# What a view shows last: it is complete once this is there.
+_LAST = {
+    "overview": "table.scores",
+    "languages": "figure img",
+    "templates": "ul.conclusions",
+    "compare": "ol.runs",
+    "samples": ".sample :is(h2, .nothing)",
+    "details": "details.wording",
+}
+
+
+def show(page: Any, view: str) -> None:
+    """Go to a view of an open page, such as `samples?run=1`, and wait until it is complete."""
+    page.evaluate("(address) => { location.hash = address; }", f"#/{view}")
+    name = view.partition("?")[0]
+    page.wait_for_selector(f'body[data-view="{name}"] {_LAST[name]}', state="attached")
+
+
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[OpenPage]:
     """Open a file; at the end, an error in its console or a request beyond it fails the test."""

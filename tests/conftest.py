@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,22 +21,28 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 COSTLY = (
     "backends/ray/",
     "backends/openai/test_llama.py",
-    "backends/test_hf_smollm.py",
+    "backends/hf/test_smollm.py",
     "crash/",
-    "report/html/test_browser_injection.py",
+    "report/html/",
     "test_documented_command.py",
 )
-"""Tests with something in common that takes long to make: a cluster, a server, a loaded model."""
+"""Tests with something in common that takes long to make: a cluster, a server, a report."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep them together where several processes share the tests."""
-    here = Path(__file__).parent
-    for item in items:
-        place = item.path.relative_to(here).as_posix()
-        for group in COSTLY:
-            if place.startswith(group):
-                item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run each of these groups in one process where several processes share the tests.
+
+    xdist's own `--dist loadgroup` does not see its marks under pytest 9.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            place = nodeid.removeprefix("tests/")
+            return next((group for group in COSTLY if place.startswith(group)), nodeid)
+
+    return Groups(config, log)
 
 
 @pytest.fixture(scope="session")

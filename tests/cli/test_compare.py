@@ -9,9 +9,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-import tenbin
+from tenbin.analysis.compare import Side, Wanted, compare_runs
 from tenbin.cli import main
 from tenbin.report.terminal.comparison import print_comparison
+from tenbin.results.read import read_run
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -49,9 +50,10 @@ def test_two_runs(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> 
 def test_any_width_is_kept(
     width: int, runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = tenbin.compare(*runs, metrics=["all"]).document
-    shown = {**document, "runs": [{**one, "name": "x"} for one in document["runs"]]}
-    print_comparison(shown, console=Console(width=width, color_system=None))
+    opened = [read_run(path) for path in runs]
+    sides = [Side("x", run.result, list(run.samples())) for run in opened]
+    report = compare_runs(sides, Wanted(metrics=("all",)))
+    print_comparison(report, console=Console(width=width, color_system=None))
     out = capsys.readouterr().out
     assert max(cell_len(line.rstrip()) for line in out.splitlines()) <= width
     assert "format_failure,flexible-extract ↓" in out

@@ -66,26 +66,29 @@ def execute(options: argparse.Namespace) -> int:
     import json
     from pathlib import Path
 
-    from tenbin.api import compare
+    from tenbin.analysis.compare import Side, Wanted, compare_runs
     from tenbin.config import split_list
     from tenbin.files.disk_errors import write_output
     from tenbin.report.terminal.comparison import print_comparison
+    from tenbin.results.read import read_run
 
-    document = compare(
-        *options.runs,
-        cells=[id for written in options.cells or () for id in split_list(written)],
-        mapping=_mapping(options.map or ()),
-        metrics=split_list(options.metrics or ""),
-        allow=split_list(options.allow or ""),
+    wanted = Wanted(
+        cells=tuple(id for written in options.cells or () for id in split_list(written)),
+        mapping=_mapping(options.map or ()) or None,
+        metrics=tuple(split_list(options.metrics or "")),
+        allow=tuple(split_list(options.allow or "")),
         all_pairs=options.all_pairs,
-    ).document
-    written = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    )
+    opened = [(str(path), read_run(path)) for path in options.runs]
+    sides = [Side(name, run.result, list(run.samples())) for name, run in opened]
+    report = compare_runs(sides, wanted)
+    written = json.dumps(report.to_json(), ensure_ascii=False, indent=2, allow_nan=False)
     if options.output:
         write_output(Path(options.output), f"{written}\n", "name another with --output")
     if options.format == "json":
         print(written)
     else:
-        print_comparison(document, options.changes)
+        print_comparison(report, options.changes)
     return 0
 
 

@@ -51,18 +51,21 @@ def execute(options: argparse.Namespace) -> int:
     import json
     from pathlib import Path
 
-    from tenbin.api import consistency
+    from tenbin.analysis.consistency.answers import COLUMNS, ExaminedSamples
+    from tenbin.analysis.consistency.examine import examine
     from tenbin.config import split_list
     from tenbin.files.disk_errors import write_output
+    from tenbin.results.read import read_run
 
-    document = consistency(
-        *options.runs,
-        tasks=split_list(options.tasks or ""),
-        reference=options.reference,
-        alignment=options.alignment,
-        metric=options.metric,
+    opened = [(str(path), read_run(path)) for path in options.runs]
+    report = examine(
+        [ExaminedSamples(name, run.result, run.samples(COLUMNS)) for name, run in opened],
+        split_list(options.tasks or ""),
+        options.reference,
+        options.alignment,
+        options.metric,
     )
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    text = json.dumps(report.to_json(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     if options.output:
         write_output(Path(options.output), text, "name another with --output")
     if options.format == "json":
@@ -72,7 +75,7 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.report.terminal.consistency import print_consistency
     from tenbin.sandbox.printable import visible
 
-    print_consistency(document, options.items)
+    print_consistency(report, options.items)
     if options.output:
         print(f"written  {visible(options.output)}")
     return 0

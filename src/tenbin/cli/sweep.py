@@ -13,6 +13,8 @@ from tenbin.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tenbin.analysis.sweep.report import SweepReport
+
 EXAMPLES = f"""examples:
   tenbin sweep --model hf --model_args pretrained=PATH \\
       --tasks jcommonsenseqa,jnli,marc_ja --num_fewshot 3 --select_on train:200
@@ -23,7 +25,7 @@ EXAMPLES = f"""examples:
   tenbin sweep runs/20260101-120000-model --metric balanced_acc  (a stored one)
 
 {HELP}"""
-_Reported: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
+_Reported: TypeAlias = "tuple[SweepReport, Mapping[str, Any]]"
 """What a sweep says, and the document of its run."""
 
 
@@ -57,7 +59,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.format == "json":
         import json
 
-        print(json.dumps(report, ensure_ascii=False, indent=2))
+        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
         return code_of_run(document)
 
     from tenbin.report.terminal.sweep import print_run_notes, print_sweep
@@ -87,8 +89,8 @@ def _stored(options: argparse.Namespace) -> _Reported:
     from tenbin.results.samples import outcomes_of
 
     stored = read_run(options.run)
-    found = sweep_report(stored.result, outcomes_of(stored.samples()), options.metric)
-    return found.to_json(), stored.document
+    report = sweep_report(stored.result, outcomes_of(stored.samples()), options.metric)
+    return report, stored.document
 
 
 def _fresh(options: argparse.Namespace) -> _Reported:
@@ -101,17 +103,17 @@ def _fresh(options: argparse.Namespace) -> _Reported:
     from tenbin.report.terminal.progress import open_progress
 
     finished = execute_sweep(config, open_progress(), options.metric)
-    report = finished.report.to_json()
+    report = finished.report
     if finished.run.folder is not None:
         _write(finished.run.folder.path / "sweep.json", report)
         write_run_report(options, finished.run.folder.path)
     return report, finished.run.document
 
 
-def _write(path: Path, report: Mapping[str, Any]) -> None:
+def _write(path: Path, report: SweepReport) -> None:
     import json
 
     from tenbin.files.disk_errors import write_output
 
-    text = json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(report.to_json(), ensure_ascii=False, indent=2) + "\n"
     write_output(path, text, "name another place with -o or --output_path")

@@ -14,11 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tenbin.analysis.comparability import KINDS
-from tenbin.api import compare, consistency, load_run
+from tenbin.analysis.compare import Side, Wanted, compare_runs
+from tenbin.analysis.consistency.answers import COLUMNS, ExaminedSamples
+from tenbin.analysis.consistency.examine import examine
+from tenbin.api import load_run
 from tenbin.report.terminal.comparison import print_comparison
 from tenbin.report.terminal.consistency import print_consistency
 from tenbin.report.terminal.scores import print_results
-from tenbin.results.schema import arrow_schema
+from tenbin.results.read import read_run
+from tenbin.results.schema import RunResult, Sample, arrow_schema
 from tests.fuzz.mutation import damage_bytes, damage_tree, write_json
 from tests.fuzz.target import Target
 from tests.fuzz.targets.seed_run import put_run, seed_run
@@ -52,24 +56,29 @@ def _seldom(folder: Path) -> bool:
 def _compare(folder: Path) -> None:
     allow = KINDS
     metrics = ["all"] if _seldom(folder) else []
-    document = compare(seed_run().run, folder, metrics=metrics, allow=allow).document
-    _strict(document)
+    known, run = seed_run().run, read_run(folder)
+    samples = [Sample.from_json(row) for row in known.samples]
+    first = Side("known", RunResult.model_validate(known.document), samples)
+    sides = [first, Side(str(folder), run.result, list(run.samples()))]
+    report = compare_runs(sides, Wanted(metrics=tuple(metrics), allow=tuple(allow)))
+    _strict(report.to_json())
     with redirect_stdout(io.StringIO()):
-        print_comparison(document, 5)
+        print_comparison(report, 5)
 
 
 def _consistency(folder: Path) -> None:
-    document = consistency(folder)
-    _strict(document)
+    run = read_run(folder)
+    report = examine([ExaminedSamples(str(folder), run.result, run.samples(COLUMNS))])
+    _strict(report.to_json())
     with redirect_stdout(io.StringIO()):
-        print_consistency(document, 5)
+        print_consistency(report, 5)
 
 
 def _table(folder: Path) -> None:
     run = load_run(folder)
     _strict([run.scores, run.groups, run.table()])
     with redirect_stdout(io.StringIO()):
-        print_results(run.result)
+        print_results(read_run(folder).result)
     if _seldom(folder):
         _strict(run.sweep().report)
 

@@ -14,7 +14,7 @@ from tenbin.cli import main
 from tenbin.cli.report import write_report
 from tenbin.metrics import steps
 from tenbin.results.read import read_run
-from tests.browser import OpenPage
+from tests.browser import OpenPage, show
 from tests.report.made_run import choice_row, choice_run, config, result, write
 
 
@@ -26,15 +26,22 @@ def listed(page: Any) -> int:
     return int(page.locator(".list .note").inner_text().split(" of ")[0].replace(",", ""))
 
 
-@pytest.mark.parametrize("view", ["overview", "languages", "samples", "details"])
+def listed_after(page: Any, field: str, value: str) -> int:
+    """How many documents the list has after a choice in one of its fields."""
+    page.evaluate("() => { document.querySelector('.list .note').textContent = ''; }")
+    page.select_option(field, value)
+    return listed(page)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_view_opens(report: Path, open_page: OpenPage, view: str, scheme: str) -> None:
-    page = open_page(report, f"#/{view}", color_scheme=scheme)
-    page.wait_for_timeout(300)
-    assert page.locator(f'nav a[data-view="{view}"][aria-current="page"]').count() == 1
-    assert len(page.locator("main").inner_text()) > 300
-    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    assert (max(map(int, re.findall(r"\d+", ground)[:3])) < 60) == (scheme == "dark")
+def test_every_view_opens(report: Path, open_page: OpenPage, scheme: str) -> None:
+    page = open_page(report, "#/details", color_scheme=scheme)
+    for view in ("overview", "languages", "samples", "details"):
+        show(page, view)
+        assert page.locator(f'nav a[data-view="{view}"][aria-current="page"]').count() == 1
+        assert len(page.locator("main").inner_text()) > 300
+        ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert (max(map(int, re.findall(r"\d+", ground)[:3])) < 60) == (scheme == "dark")
 
 
 def test_scores_sort_filter_and_copy(report: Path, open_page: OpenPage) -> None:
@@ -55,7 +62,9 @@ def test_scores_sort_filter_and_copy(report: Path, open_page: OpenPage) -> None:
     page.evaluate("() => { navigator.clipboard.writeText = async (text) => window.keep(text); }")
     for name in ("Markdown", "LaTeX", "CSV"):
         page.get_by_role("button", name=name).first.click()
-    page.wait_for_timeout(200)
+    page.wait_for_function("() => document.querySelectorAll('.copies').length > 0")
+    while len(copied) < 3:
+        page.wait_for_timeout(20)
     markdown, latex, table = copied
     assert markdown.splitlines()[1].startswith("| --- |") and len(markdown.splitlines()) == 24
     assert "\\begin{tabular}" in latex and "jnli" in latex and "mlogiqa\\_mcq\\_ja" in latex
@@ -68,15 +77,11 @@ def test_states_languages_and_words_filter(report: Path, open_page: OpenPage) ->
     assert everything == 22 * 6
     counts = {}
     for state in ("right", "wrong", "partly", "failed"):
-        page.select_option("#by-state", state)
-        page.wait_for_timeout(150)
-        counts[state] = listed(page)
+        counts[state] = listed_after(page, "#by-state", state)
     assert sum(counts.values()) == everything and counts["right"] and counts["wrong"]
-    page.select_option("#by-state", "")
-    page.select_option("#by-language", "th")
-    page.wait_for_timeout(150)
-    assert listed(page) == 12
-    page.select_option("#by-language", "ja")
+    listed_after(page, "#by-state", "")
+    assert listed_after(page, "#by-language", "th") == 12
+    listed_after(page, "#by-language", "ja")
     page.locator("#text-search").fill("仮説:")
     page.wait_for_function(
         "() => document.querySelector('.list .note')?.textContent.startsWith('6 of')"
@@ -318,8 +323,7 @@ def test_the_interface_speaks_japanese(
     assert page.locator("nav").inner_text().split() == ["概要", "言語", "サンプル", "詳細"]
     shown = page.locator("#page").inner_text()
     for view in ("languages", "samples", "details"):
-        page.goto(page.url.split("#")[0] + f"#/{view}")
-        page.wait_for_timeout(200)
+        show(page, view)
         shown += page.locator("#page").inner_text()
     for word in ("Overview", "Template", "Prompt", "Warnings", "Choices"):
         assert word not in re.sub(r"Choices:", "", shown)
@@ -400,12 +404,12 @@ def test_too_few_documents_have_no_interval_in_any_view(
     for name in "ab":
         runs.append(tmp_path / f"{name}.json")
         args = ["--model_args", f"fingerprint={name}", "--output_path", str(runs[-1])]
-        tasks = ["--tasks", "jnli-1.3,mlogiqa_mcq", "--templates", "all"]
+        tasks = ["--tasks", "jnli-1.3,mlogiqa_mcq_en,mlogiqa_mcq_ja", "--templates", "all"]
         assert main(["sweep", *command, *args, *tasks]) == 0
     write_report(runs, tmp_path / "report.html")
     page = open_page(tmp_path / "report.html")
     for view in ("compare", "templates", "languages"):
-        page.goto(page.url.split("#")[0] + f"#/{view}")
+        show(page, view)
         page.wait_for_selector("td.interval")
         shown = set(page.locator("td.interval").all_inner_texts())
         assert shown <= {"too few documents", "–", ""} and "too few documents" in shown, view

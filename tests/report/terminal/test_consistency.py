@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 import tenbin
+from tenbin.analysis.consistency.answers import ExaminedSamples
+from tenbin.analysis.consistency.examine import examine
+from tenbin.analysis.consistency.report import ConsistencyReport
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.report.terminal.consistency import print_consistency
+from tenbin.results.schema import RunResult, Sample
 
 pytestmark = pytest.mark.usefixtures("cache")
 
 
-def shown(document: dict[str, Any], items: int = 10, terminal: bool = False) -> str:
+def shown(report: ConsistencyReport, items: int = 10, terminal: bool = False) -> str:
     stream = io.StringIO()
     console = Console(
         file=stream,
@@ -23,14 +28,15 @@ def shown(document: dict[str, Any], items: int = 10, terminal: bool = False) -> 
         force_terminal=terminal,
         color_system="standard" if terminal else None,
     )
-    print_consistency(document, items, console)
+    print_consistency(report, items, console)
     return stream.getvalue()
 
 
-def examined(texts: str = "{'answer': 'B'}", **options: Any) -> dict[str, Any]:
+def examined(texts: str = "{'answer': 'B'}", **options: Any) -> ConsistencyReport:
     given = {"tasks": "mlogiqa_mcq,mlogiqa_gen", "sample_data": True, "no_cache": True, **options}
     run = tenbin.evaluate(ScriptedBackend(texts=lambda _: texts), **given)
-    return tenbin.consistency(run)
+    samples = [Sample.from_json(row) for row in run.samples]
+    return examine([ExaminedSamples("run", RunResult.model_validate(run.document), samples)])
 
 
 def test_ten_languages_fit_eighty_columns() -> None:
@@ -60,12 +66,12 @@ def test_answers_that_cannot_be_read_are_said() -> None:
 
 
 def test_items_are_listed_as_asked() -> None:
-    document = examined(tasks="mlogiqa_mcq")
-    flips = document["sets"]["mlogiqa_mcq"]["flips"]
-    text = shown(document, items=3)
+    report = examined(tasks="mlogiqa_mcq")
+    flips = report.sets["mlogiqa_mcq"].flips
+    text = shown(report, items=3)
     assert sum(line.startswith("s") and line[1:3].isdigit() for line in text.splitlines()) == 3
-    assert flips[0]["item"] in text
-    assert "most varied" not in shown(document, items=0)
+    assert flips[0].item in text
+    assert "most varied" not in shown(report, items=0)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +84,14 @@ def test_items_are_listed_as_asked() -> None:
     ],
 )
 def test_row_numbers_are_called_what_they_are(chance: float, swaps: float, words: str) -> None:
-    document = examined(tasks="mlogiqa_mcq")
-    facts = document["families"]["mlogiqa"]
-    facts.update(alignment="row", chance_of_agreement=chance, unseen_swaps=swaps)
-    text = " ".join(shown(document).split())
+    report = examined(tasks="mlogiqa_mcq")
+    family = replace(
+        report.families["mlogiqa"],
+        alignment="row",
+        chance_of_agreement=chance,
+        unseen_swaps=swaps,
+    )
+    text = " ".join(shown(replace(report, families={"mlogiqa": family})).split())
     assert "aligned by row number, since rows have no `id`: 12 of 12 gold answers agree" in text
     assert words in text and f"unnoticed in {swaps:.0%} of cases" in text
 

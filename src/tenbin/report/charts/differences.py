@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tenbin.analysis.compare import MetricComparison
 from tenbin.report.charts.draw import Chart, Palette, values
 
 _MOST_ROWS = 120
 
 
-def difference_chart(compared: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
+def difference_chart(
+    comparisons: Sequence[MetricComparison], say: Mapping[str, str]
+) -> Chart | None:
     """Return the chart of every difference with its interval in points; None without any."""
     rows = []
-    for row in compared.get("comparisons") or ():
-        scale = 1.0 if row["unit"] == "%" else 100.0
-        low, high = row["low"], row["high"]
+    for row in comparisons:
+        scale = 1.0 if row.unit == "%" else 100.0
+        low, high = row.low, row.high
         rows.append(
             {
-                "task": f"{row['other']['id']}  {row['metric']}"
-                f"  ({row['baseline']['run'] + 1} → {row['other']['run'] + 1})",
-                "difference": scale * row["difference"],
-                "low": scale * (row["difference"] if low is None else low),
-                "high": scale * (row["difference"] if high is None else high),
+                "task": f"{row.other.id}  {row.metric}"
+                f"  ({row.baseline.run + 1} → {row.other.run + 1})",
+                "difference": scale * row.difference,
+                "low": scale * (row.difference if low is None else low),
+                "high": scale * (row.difference if high is None else high),
             }
         )
     if not rows or len(rows) > _MOST_ROWS:

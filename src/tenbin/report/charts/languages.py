@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tenbin.analysis.consistency.report import SetReport
 from tenbin.report.charts.draw import Chart, Palette, values
 
 
 def language_charts(
-    document: Mapping[str, Any], number: int, say: Mapping[str, str]
+    sets: Mapping[str, SetReport], number: int, say: Mapping[str, str]
 ) -> list[Chart]:
     """Return the charts of every set of parallel tasks."""
     charts = []
-    for id, found in (document.get("sets") or {}).items():
+    for id, found in sets.items():
         made = [
             _scores(f"languages-{number}-{id}", found, say),
             _agreement(f"agreement-{number}-{id}", found, say),
@@ -27,20 +28,21 @@ def _described(say: Mapping[str, str], key: str) -> tuple[str, str]:
     return say[key], say["chart_in_tables"].format(title=say[key].rstrip("."))
 
 
-def _or_value(row: Mapping[str, Any], key: str) -> Any:
-    return row["value"] if row[key] is None else row[key]
-
-
-def _scores(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
+def _scores(name: str, found: SetReport, say: Mapping[str, str]) -> Chart | None:
+    accuracies = {
+        language: row.accuracy
+        for language, row in found.answers.items()
+        if row.accuracy is not None and row.accuracy.value is not None
+    }
     rows = [
         {
             "language": language,
-            "value": row["accuracy"]["value"],
+            "value": share.value,
             # Without an interval only the dot is visible.
-            **{key: _or_value(row["accuracy"], key) for key in ("low", "high")},
+            "low": share.value if share.low is None else share.low,
+            "high": share.value if share.high is None else share.high,
         }
-        for language, row in found["answers"].items()
-        if row["accuracy"] and row["accuracy"]["value"] is not None
+        for language, share in accuracies.items()
     ]
     if not rows:
         return None
@@ -61,19 +63,19 @@ def _scores(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Char
     return Chart(name, *_described(say, "chart_languages"), build)
 
 
-def _agreement(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
+def _agreement(name: str, found: SetReport, say: Mapping[str, str]) -> Chart | None:
     rows = []
-    for pair in found["pairs"]:
-        share = (pair["agreement"] or {}).get("value")
+    for pair in found.pairs:
+        share = None if pair.agreement is None else pair.agreement.value
         if share is not None:
-            first, second = pair["languages"]
+            first, second = pair.languages
             rows += [
                 {"one": one, "two": two, "share": share, "shown": f"{100 * share:.0f}"}
                 for one, two in ((first, second), (second, first))
             ]
     if not rows:
         return None
-    order = list(found["languages"])
+    order = list(found.languages)
 
     def build(altair: Any, palette: Palette) -> Any:
         base = altair.Chart(values(altair, rows)).encode(
@@ -98,22 +100,22 @@ def _agreement(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> C
     return Chart(name, *_described(say, "chart_agreement"), build)
 
 
-def _positions(name: str, found: Mapping[str, Any], say: Mapping[str, str]) -> Chart | None:
+def _positions(name: str, found: SetReport, say: Mapping[str, str]) -> Chart | None:
     rows = []
-    for language, row in (found.get("positions") or {}).items():
-        golds = sum(row["gold"]) or 1
-        for at, taken in enumerate(row["chosen"]):
+    for language, row in (found.positions or {}).items():
+        golds = sum(row.gold) or 1
+        for at, chosen in enumerate(row.chosen):
             rows.append(
                 {
                     "language": language,
                     "choice": chr(65 + at) if at < 26 else str(at + 1),
-                    "share": taken / row["n"],
-                    "gold": row["gold"][at] / golds if at < len(row["gold"]) else 0.0,
+                    "share": chosen / row.n,
+                    "gold": row.gold[at] / golds if at < len(row.gold) else 0.0,
                 }
             )
     if not rows:
         return None
-    order = list(found["languages"])
+    order = list(found.languages)
 
     def build(altair: Any, palette: Palette) -> Any:
         base = altair.Chart(values(altair, rows)).encode(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tenbin.analysis.sweep.report import TaskSweep
 from tenbin.report.charts.draw import Chart, Palette, Row, values
 
 
-def template_chart(sweep: Mapping[str, Any], number: int, say: Mapping[str, str]) -> Chart:
+def template_chart(tasks: Sequence[TaskSweep], number: int, say: Mapping[str, str]) -> Chart:
     """Return the heat map of every option of every task, with intervals below the values."""
-    rows = [_row(task, at) for task in sweep["tasks"] for at in range(len(task["options"]))]
+    rows = [_row(task, at) for task in tasks for at in range(len(task.options))]
 
     def build(altair: Any, palette: Palette) -> Any:
         base = altair.Chart(values(altair, rows)).encode(
@@ -40,22 +41,22 @@ def template_chart(sweep: Mapping[str, Any], number: int, say: Mapping[str, str]
     return Chart(
         f"templates-{number}",
         say["chart_templates"],
-        say["chart_templates_description"].format(tasks=len(sweep["tasks"])),
+        say["chart_templates_description"].format(tasks=len(tasks)),
         build,
         say["chart_templates_note"],
     )
 
 
-def _row(task: Mapping[str, Any], at: int) -> Row:
-    option = task["options"][at]
-    top, digits = (100.0, 1) if task["unit"] == "%" else (1.0, 3)
-    marked = any("shot" in id.partition("@")[2] for id in option["ids"])
-    value, low, high = option["value"], option["low"], option["high"]
+def _row(task: TaskSweep, at: int) -> Row:
+    option = task.options[at]
+    top, digits = (100.0, 1) if task.unit == "%" else (1.0, 3)
+    marked = any("shot" in id.partition("@")[2] for id in option.ids)
+    value, low, high = option.score.value, option.score.low, option.score.high
     return {
-        "task": f"{task['task']} {task['version']}  {task['metric']}",
-        "template": f"{option['template']}, {option['shots']}" if marked else option["template"],
+        "task": f"{task.task} {task.version}  {task.metric}",
+        "template": f"{option.template}, {option.shots}" if marked else option.template,
         "share": 0.0 if value is None else min(1.0, max(0.0, value / top)),
         "value": "–" if value is None else f"{value:.{digits}f}",
         "interval": "" if low is None else f"{low:.{digits}f} – {high:.{digits}f}",
-        "chosen": at == (task.get("choice") or {}).get("option"),
+        "chosen": task.choice is not None and at == task.choice.option,
     }

@@ -69,12 +69,12 @@ def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     say = messages(language)
     charts = [score_chart(summary.runs, say)]
     for number, sweep in enumerate(summary.sweeps, 1):
-        if sweep and sweep["tasks"]:
-            charts.append(template_chart(sweep, number, say))
-    for number, document in enumerate(summary.consistency, 1):
-        charts += language_charts(document, number, say)
-    if summary.comparison:
-        charts.append(difference_chart(summary.comparison, say))
+        if sweep is not None and sweep.tasks:
+            charts.append(template_chart(sweep.tasks, number, say))
+    for number, found in enumerate(summary.consistency, 1):
+        charts += language_charts(found.sets, number, say)
+    if summary.comparison is not None:
+        charts.append(difference_chart(summary.comparison.comparisons, say))
     return [chart for chart in charts if chart is not None]
 
 

@@ -6,8 +6,13 @@ The names of fields are the keys that assets/*.js use.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from tenbin.analysis.compare import MetricComparison
+from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
+from tenbin.analysis.document import to_json
+from tenbin.analysis.sweep.report import TaskSweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,34 @@ class RunSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class PageSweep:
+    """A sweep, or the reason why it could not be analysed."""
+
+    tasks: Sequence[TaskSweep] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageConsistency:
+    """The consistency of one model, or the reason why it could not be analysed."""
+
+    runs: Sequence[ExaminedRun] = ()
+    reference: str | None = None
+    sets: Mapping[str, SetReport] = field(default_factory=dict)
+    modes: Sequence[ModesReport] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageComparison:
+    """Each run against the first, or the reason why they cannot be compared."""
+
+    comparisons: Sequence[MetricComparison] = ()
+    unmatched: Mapping[str, list[str]] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PageChart:
     """A chart; `light` and `dark` are the numbers of the blocks that hold its SVG."""
 
@@ -145,9 +178,10 @@ class PageSummary:
     tenbin_version: str
     title: str
     runs: Sequence[RunSummary] = ()
-    sweeps: Sequence[Mapping[str, Any] | None] = ()
-    consistency: Sequence[Mapping[str, Any]] = ()
-    comparison: Mapping[str, Any] | None = None
+    sweeps: Sequence[PageSweep | None] = ()
+    """One for each run; None for a run that is no sweep."""
+    consistency: Sequence[PageConsistency] = ()
+    comparison: PageComparison | None = None
     charts: Mapping[str, PageChart] | None = None
     listing: bool = False
     """Whether the page lists the runs of a served folder."""
@@ -210,14 +244,3 @@ def sample_json(sample: PageSample) -> dict[str, Any]:
         for name, value in values.items()
         if value is not None and (name in _KEPT or value == "" or value)
     }
-
-
-def to_json(value: Any) -> Any:
-    """Return a record, or a container of records, as plain values."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: to_json(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: to_json(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(one) for one in value]
-    return value

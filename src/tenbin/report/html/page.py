@@ -18,8 +18,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from tenbin.analysis.document import to_json
 from tenbin.report.html.messages import messages
-from tenbin.report.html.model import PageSummary, to_json
+from tenbin.report.html.model import PageSummary
 from tenbin.report.html.sample_blocks import Blocks
 
 _SCRIPTS = (

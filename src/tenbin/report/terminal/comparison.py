@@ -176,10 +176,11 @@ def _print_notes(report: ComparisonReport, console: Console) -> None:
     for row in report.comparisons:
         for one in row.differences:
             allowed.setdefault((one.kind, one.text), []).append(_cell(report, row))
-        if row.left_out.baseline or row.left_out.other:
+        left = row.left_out
+        if left.baseline or left.other:
             text = (
                 f"{_cell(report, row)}: paired on {row.n:,} documents; unpaired: "
-                f"{row.left_out.baseline:,} of the baseline, {row.left_out.other:,} of the other run"
+                f"{left.baseline:,} of the baseline, {left.other:,} of the other run"
             )
             unpaired[text] = None
     for text in unpaired:
@@ -190,9 +191,7 @@ def _print_notes(report: ComparisonReport, console: Console) -> None:
     for name, ids in report.unmatched.items():
         console.print(Text(f"{name}: not compared: {', '.join(ids)}", style="yellow"))
     tests = "1 test" if report.tests == 1 else f"{report.tests:,} tests"
-    line = (
-        f"difference: other minus baseline. * p below 0.05 after Holm correction for {tests}."
-    )
+    line = f"difference: other minus baseline. * p below 0.05 after Holm correction for {tests}."
     console.print(Text(line, style="dim"))
     _print_power(report, console)
 

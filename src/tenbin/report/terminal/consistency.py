@@ -123,12 +123,13 @@ def _print_languages(shown: _Lines, found: SetReport, reference: str | None) -> 
     )
     shown.line(titles, "dim")
     for name, row in found.answers.items():
-        share = _percent(row.accuracy and row.accuracy.value)
+        share = _percent(_value(row.accuracy))
         text = f"{name:<{_LABEL}}  {share:>6}  {_interval(row.accuracy):<{wide}}"
         gap = _gap(gaps[name], max(16, wide)) if gaps is not None and name in gaps else ""
         shown.line(text + gap)
-    unreadable = [f"{name} {row.unreadable:,}" for name, row in found.answers.items() if row.unreadable]
-    failed = [f"{name} {row.failed:,}" for name, row in found.answers.items() if row.failed]
+    answers = found.answers.items()
+    unreadable = [f"{name} {row.unreadable:,}" for name, row in answers if row.unreadable]
+    failed = [f"{name} {row.failed:,}" for name, row in answers if row.failed]
     for meaning, counts in (
         ("unreadable answers, counted as wrong and not compared", unreadable),
         ("failed documents, not counted", failed),
@@ -162,10 +163,10 @@ def _print_matrix(shown: _Lines, found: SetReport) -> None:
                 cells.append("·")
             elif down > across:
                 agreement = pairs[other, name].agreement
-                cells.append(_percent(agreement and agreement.value, 0))
+                cells.append(_percent(_value(agreement), 0))
             else:
                 kappa = pairs[name, other].kappa
-                cells.append(_fraction(kappa and kappa.value))
+                cells.append(_fraction(_value(kappa)))
         shown.line(f"{name:<{_LABEL}}" + "".join(f"{cell:>{width}}" for cell in cells))
     agreements = _halves(pair.agreement for pair in found.pairs)
     kappas = _halves(pair.kappa for pair in found.pairs)
@@ -238,9 +239,7 @@ def _print_flips(shown: _Lines, found: SetReport, items: int) -> None:
     shown.line(f"{'item':<{longest}}  gold{titles}  correct", "dim")
     for flip in listed:
         cells = "".join(f"{_answer(flip, name)[:4]:>{wide}}" for name in names)
-        shown.line(
-            f"{flip.item[:longest]:<{longest}}  {flip.gold[:4]:>4}{cells}  {flip.right:>7}"
-        )
+        shown.line(f"{flip.item[:longest]:<{longest}}  {flip.gold[:4]:>4}{cells}  {flip.right:>7}")
     if any(answer is None for flip in listed for answer in flip.answers.values()):
         shown.line("?: unreadable   !: failed", "dim")
 
@@ -302,11 +301,15 @@ def _mode_line(name: str, row: LanguageModes) -> str:
     p_value = "–" if row.difference is None else _p_value(row.difference.p_holm)
     return (
         f"{name:<{_LABEL}}{row.items:>6}{row.unreadable:>7}"
-        f"{_percent(agreement and agreement.value):>8}  {interval:<14}"
-        f"{_fraction(row.kappa and row.kappa.value):>6}"
+        f"{_percent(_value(agreement)):>8}  {interval:<14}"
+        f"{_fraction(_value(row.kappa)):>6}"
         f"{row.right_both:>6}{row.right_choice_only:>7}"
         f"{row.right_generation_only:>5}{row.right_neither:>5}{p_value:>8}"
     )
+
+
+def _value(share: Share | None) -> float | None:
+    return None if share is None else share.value
 
 
 def _wide(rows: Iterable[Share | None]) -> int:
@@ -323,9 +326,7 @@ def _halves(rows: Iterable[Share | AccuracyGap | None]) -> Sequence[float]:
     ]
 
 
-def _interval(
-    row: Share | AccuracyGap | None, signed: bool = False, percent: bool = True
-) -> str:
+def _interval(row: Share | AccuracyGap | None, signed: bool = False, percent: bool = True) -> str:
     if row is None:
         return "–"
     if row.low is None or row.high is None:

@@ -136,7 +136,8 @@ def _conclusions(task: TaskSweep) -> list[str]:
             )
     variance = task.variance
     if variance is not None and variance.shares.variance > 0:
-        parts = ", ".join(f"{name} {getattr(variance.shares, name):.0%}" for name in variance.varied)
+        shares = ((name, getattr(variance.shares, name)) for name in variance.varied)
+        parts = ", ".join(f"{name} {share:.0%}" for name, share in shares)
         lines.append(
             f"variance of one score: {parts} (total standard error {_error(variance.stderr, task)})"
         )
