@@ -46,7 +46,7 @@ export function overviewView() {
 function runHead(run, at) {
   const facts = run.facts;
   const pairs = [
-    [say("engine"), [facts.engine, facts.mode, facts.dtype, facts.device].filter(Boolean).join(", ")],
+    [say("engine"), [facts.engine, facts.mode, facts.dtype, facts.device].filter((fact) => fact && fact !== "none").join(", ")],
     [say("date"), moment(facts.date)],
     [say("time"), duration(facts.seconds) + (facts.from_journal ? ` (${say("from_journal", { n: count(facts.from_journal) })})` : "")],
     [say("documents"), count(facts.documents)],
