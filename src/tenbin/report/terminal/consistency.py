@@ -71,18 +71,22 @@ class _Lines:
 
     def title(self, text: str) -> None:
         self.line()
-        for part in textwrap.wrap(text, _WIDTH):
+        for part in _wrap(text):
             self.line(part, "bold")
 
     def heading(self, text: str) -> None:
         self.line()
-        for part in textwrap.wrap(text, _WIDTH):
+        for part in _wrap(text):
             self.line(part, "cyan")
 
     def paragraph(self, text: str) -> None:
         self.line()
-        for part in textwrap.wrap(text, _WIDTH):
+        for part in _wrap(text):
             self.line(part)
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_on_hyphens=False)
 
 
 def _alignment(name: str, family: Family) -> str:

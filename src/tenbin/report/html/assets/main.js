@@ -101,7 +101,7 @@ function start() {
       tabs,
     ),
     body,
-    make("footer", {}, make("p", {}, say("footer", { version: SUMMARY.tenbin_version ?? "" }))),
+    make("footer", {}, make("p", {}, say(SUMMARY.listing || SUMMARY.home ? "footer_served" : "footer", { version: SUMMARY.tenbin_version ?? "" }))),
     make("div", { id: "announcements", class: "off-screen", role: "status", "aria-live": "polite" }),
     help,
   );
