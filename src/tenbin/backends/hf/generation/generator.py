@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tenbin.backends.finite import NOT_FINITE
 from tenbin.backends.hf.generation.probe import GenerationProbe
 from tenbin.backends.hf.generation.scheduler import Scheduler
 from tenbin.backends.hf.generation.transformers_generate import TransformersGenerate
@@ -105,7 +106,7 @@ class Generator:
             parts.setdefault((self._suits_scheduler(job), job.sampling), []).append(owner)
         for (suits, _), part in parts.items():
             engine = self._scheduler if suits and self._scheduler else self._transformers
-            for number, text in engine.generate([jobs[owner[0]] for owner in part]):
+            for number, text in _finite_if_alone(engine, [jobs[owner[0]] for owner in part]):
                 for at in part[number]:
                     if isinstance(text, Text):
                         yield at, replace(text, truncated=jobs[at].prompt.truncated)
@@ -115,6 +116,24 @@ class Generator:
     def _suits_scheduler(self, job: Job) -> bool:
         """Whether a job's rotary embedding does not depend on the longest row of its batch."""
         return self._scheduler is not None and self._classes.of(len(job.prompt.ids), job.room) == 0
+
+
+def _finite_if_alone(
+    engine: Scheduler | TransformersGenerate, jobs: Sequence[Job]
+) -> Iterator[tuple[int, Text | Failure | None]]:
+    """Generate jobs, and those whose logits are not finite once more, each by itself.
+
+    In a batch, a masked neighbour that overflowed still takes part in products, and 0 times NaN is
+    NaN. So only a row by itself shows whether its own logits are finite.
+    """
+    again: list[int] = []
+    for at, text in engine.generate(jobs):
+        if isinstance(text, Failure) and text.kind == NOT_FINITE and len(jobs) > 1:
+            again.append(at)
+        else:
+            yield at, text
+    for at in again:
+        yield from ((at, text) for _, text in engine.generate([jobs[at]]))
 
 
 def _probed(probe: GenerationProbe, packs: bool) -> GenerationSupport:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import torch
 
-from tenbin.backends.finite import NOT_FINITE, not_finite
+from tenbin.backends.finite import not_finite
 from tenbin.backends.hf.generation.decode import DecodeBatch
 from tenbin.backends.hf.generation.kv_cache import SlotCache, rounded_up
 from tenbin.backends.hf.generation.model_runner import ModelRunner
@@ -103,17 +103,8 @@ class Scheduler:
             # Undo what an out-of-memory error of earlier jobs has halved: these jobs must be
             # batched as any other worker would batch them.
             self._sizes = self._initial_sizes
-        again: list[int] = []
         for band in _length_bands(jobs):
-            for at, text in self._generate_band(jobs, band):
-                # A masked neighbour that overflowed still takes part in products, where 0 times
-                # NaN is NaN. So a row that is not finite gets a batch of its own.
-                if isinstance(text, Failure) and text.kind == NOT_FINITE and len(jobs) > 1:
-                    again.append(at)
-                else:
-                    yield at, text
-        for at in again:
-            yield from self._generate_band(jobs, [at])
+            yield from self._generate_band(jobs, band)
 
     def _generate_band(
         self, jobs: Sequence[Job], band: Sequence[int]

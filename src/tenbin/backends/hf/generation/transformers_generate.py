@@ -78,28 +78,18 @@ class TransformersGenerate:
             A job's position and its answer, longest prompts first; None if memory did not suffice
             even for one row, a Failure if the model gives no finite logits.
         """
-        again: list[int] = []
         order = sorted(range(len(jobs)), key=lambda at: -len(jobs[at].prompt.ids))
         while order:
             part = self._next_batch(order, jobs)
             del order[: len(part)]
             answers = self._run([jobs[at] for at in part])
             if answers is not None:
-                for at, answer in zip(part, answers, strict=True):
-                    if isinstance(answer, Failure) and len(part) > 1:
-                        # By itself it may be finite: a masked neighbour that overflowed still
-                        # takes part in products, where 0 times NaN is NaN.
-                        again.append(at)
-                    else:
-                        yield at, answer
+                yield from zip(part, answers, strict=True)
             elif len(part) == 1:
                 yield part[0], None
             else:
                 order[:0] = part
                 self._shrink([jobs[at] for at in part])
-        for at in again:
-            found = self._run([jobs[at]])
-            yield at, found[0] if found else None
 
     def _shrink(self, jobs: Sequence[Job]) -> None:
         """Halve the budget rather than the rows: shorter prompts may have more rows again."""
