@@ -69,7 +69,7 @@ def test_what_a_run_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     run = by_hand(tmp_path, monkeypatch, output_path="result.json")
     stored = tenbin.load_run(tmp_path / "result.json")
     assert stored.scores == run.scores
-    assert json.loads(json.dumps(stored.samples)) == json.loads(json.dumps(run.samples))
+    assert json.loads(json.dumps(list(stored.samples))) == json.loads(json.dumps(list(run.samples)))
     sample = stored.samples[1]
     assert (sample["prompt"], sample["target"]) == ("cc dd é ee", None)
     assert sample["logprobs"] == pytest.approx([-11 * math.log(4)])
@@ -179,7 +179,7 @@ def test_validate_finds_texts_without_spaces(
     assert "1 documents repeat the text" in capsys.readouterr().out
     write_pages(tmp_path, "a b", " ")
     assert main(["validate", path]) == 1
-    assert "line 2: there is no text to weigh" in capsys.readouterr().out.replace("\n", " ")
+    assert "line 2: there is no text to measure" in capsys.readouterr().out.replace("\n", " ")
 
 
 def test_preview_shows_the_text_and_its_lengths(capsys: pytest.CaptureFixture[str]) -> None:

@@ -174,7 +174,7 @@ def test_a_run_says_that_a_model_which_thinks_is_not_asked_to() -> None:
         ({"thinking_budget": 5}, "bounds thoughts"),
         ({"thinking": "off", "thinking_budget": 5}, "bounds thoughts"),
         ({"thinking": "on", "tasks": ["jnli"]}, "no chosen task generates"),
-        ({"thinking": "on", "thinking_budget": 9999}, "9,999 tokens of thought and"),
+        ({"thinking": "on", "thinking_budget": 9999}, "9,999 tokens of thinking and"),
         ({"chat_template_args": "enable_thinking=false"}, "variables of the model's chat template"),
         ({"chat_template_args": "enable-thinking=1", "apply_chat_template": True}, "is none"),
     ],

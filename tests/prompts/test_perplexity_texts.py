@@ -55,7 +55,7 @@ def test_a_template_may_add_to_the_text() -> None:
 
 @pytest.mark.parametrize("text", ["", "  \n", None, 5])
 def test_no_text_is_an_error_that_names_the_row(text: object) -> None:
-    with pytest.raises(DataError, match=r"pages\.jsonl, line 2: there is no text to weigh"):
+    with pytest.raises(DataError, match=r"pages\.jsonl, line 2: there is no text to measure"):
         build("a", text)
 
 

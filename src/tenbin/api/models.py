@@ -14,7 +14,7 @@ from tenbin.config import AT_ONCE, MODELS, OPTIONS, list_models, show_in_signatu
 from tenbin.config.run_options import RunOptions
 from tenbin.errors import ConfigError
 from tenbin.pipeline.many_models.entries import check_entries, read_entries
-from tenbin.pipeline.many_models.run import Ended, run_entries
+from tenbin.pipeline.many_models.run import ModelRun, run_entries
 from tenbin.pipeline.progress import Listener
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def evaluate_models(
     speaker = choose_listener(listener, progress)
     check_entries(entries, speaker)
 
-    def told(one: Ended) -> None:
+    def told(one: ModelRun) -> None:
         speaker.message(f"{one.name}: {one.reason or one.state}")
 
     ended = run_entries(entries, asked.at_once, lambda name: speaker, _silent, told)
@@ -119,7 +119,7 @@ def evaluate_models(
     )
 
 
-def _run(one: Ended, path: Path) -> Run:
+def _run(one: ModelRun, path: Path) -> Run:
     return Run(one.scores, stored_samples(path), path)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tenbin.config import ModelsFile
-    from tenbin.pipeline.many_models.run import Ended
+    from tenbin.pipeline.many_models.run import ModelRun
     from tenbin.pipeline.progress import Listener
 
 EXAMPLES = f"""examples:
@@ -136,7 +136,7 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     check_entries(entries, progress)
     ended_so_far = 0
 
-    def told(one: Ended) -> None:
+    def told(one: ModelRun) -> None:
         nonlocal ended_so_far
         ended_so_far += 1
         said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)

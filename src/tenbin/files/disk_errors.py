@@ -1,4 +1,4 @@
-"""Writes that fail: which file it was, on which disk, and what helps. Knows no content."""
+"""Writes that fail: which file it was, on which disk, and what helps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Records on disk, in the order in which they were put there.
 
 A run may have millions of documents, prompts and answers: none of them needs to be in memory except
-while it is worked on. Knows nothing of what a record is. Files have no name and are gone with the
+while it is worked on. Files have no name and are gone with the
 process, however it ends.
 """
 
@@ -25,7 +25,7 @@ from tenbin.files.disk_errors import unwritten
 T = TypeVar("T")
 
 _IN_MEMORY = 1 << 20
-"""Bytes up to which a shelf needs no file: most data sets are small, and files are few."""
+"""Bytes up to which a list needs no file: most data sets are small, and files are few."""
 CHUNK = 500
 """Rows that are written, or held in memory, at a time."""
 _REMEDY = (
@@ -40,8 +40,8 @@ class DiskList(Sequence[T], Generic[T]):
     """A sequence that only grows. For one thread."""
 
     def __init__(self, records: Iterable[T] = ()) -> None:
-        """Put these records on a new shelf."""
-        # Closed with the shelf: whoever holds records holds the shelf.
+        """A new list of these records."""
+        # Closed with the list: whoever reads records holds the list.
         self._file = tempfile.SpooledTemporaryFile(  # noqa: SIM115
             max_size=_IN_MEMORY, dir=scratch_folder()
         )
@@ -146,7 +146,7 @@ def scratch_database(*statements: str) -> sqlite3.Connection:
     """A database of this process alone, for records that are looked up or sorted.
 
     SQLite keeps it in memory up to the size of its cache, and beyond that in a file without a name,
-    in the same folder as shelves: nothing of it outlives the connection.
+    in the same folder as lists: nothing of it outlives the connection.
 
     Args:
         statements: What makes its tables.

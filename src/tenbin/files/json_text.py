@@ -2,7 +2,7 @@
 
 Refuses what the parser of Python takes and nothing behind it can hold: values nested so deeply
 that they can be read and not written again, and halves of surrogate pairs, which can be neither
-printed nor stored. Knows no file.
+printed nor stored.
 """
 
 from __future__ import annotations

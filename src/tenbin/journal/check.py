@@ -11,11 +11,10 @@ from typing import Any
 
 from tenbin.errors import JournalError
 from tenbin.files.disk_list import CHUNK
-from tenbin.journal.digests import RowDigest
 from tenbin.journal.payloads import PayloadError, decode
+from tenbin.journal.rows import RowDigest, checked_source
 from tenbin.journal.schema import VERSION, check_schema
 from tenbin.journal.show import reading
-from tenbin.journal.sources import checked_source
 from tenbin.journal.sqlite_errors import damaged, journal_faults
 from tenbin.journal.store import read_row
 

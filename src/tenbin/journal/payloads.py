@@ -1,6 +1,6 @@
 """An answer as the text that the journal keeps, and back: every field is checked when it is read.
 
-Knows the records and JSON; knows no file. A text that is not exactly what `encode` writes is an
+A text that is not exactly what `encode` writes is an
 error, never an answer.
 """
 

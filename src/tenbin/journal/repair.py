@@ -18,10 +18,10 @@ from tenbin.files.atomic import atomic_file
 from tenbin.journal.check import Checked, Progress, check_journal, check_row
 from tenbin.journal.locks import sole_use
 from tenbin.journal.payloads import PayloadError
+from tenbin.journal.rows import checked_source
 from tenbin.journal.salvage import Pages, Row, carve, page_sizes
 from tenbin.journal.schema import TABLES, VERSION, connect, transaction
 from tenbin.journal.show import SIDES
-from tenbin.journal.sources import checked_source
 from tenbin.journal.sqlite_errors import journal_faults
 
 _ANSWER_COLUMNS, _SOURCE_COLUMNS = 6, 4

@@ -4,7 +4,7 @@ together again.
 What a batch holds shows in the last bits of its answers, and a backend makes batches of all that it
 is given. Answers name the round in which they were given, by a checksum of its keys. Where those
 that are known from a round and those that are still open add up to it, the round was broken off
-and can go on in the same batches. Knows keys and the numbers of sources; knows no request.
+and can go on in the same batches.
 """
 
 from __future__ import annotations

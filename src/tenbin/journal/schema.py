@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tenbin.errors import JournalError
-from tenbin.journal.digests import RowDigest
 from tenbin.journal.payloads import PayloadError, decode
+from tenbin.journal.rows import RowDigest
 from tenbin.journal.sqlite_errors import damaged, repairing
 
 VERSION = 1
@@ -28,8 +28,8 @@ TABLES = {
     "sources": "CREATE TABLE sources (id INTEGER PRIMARY KEY, description TEXT NOT NULL, "
     "digest BLOB NOT NULL)",
 }
-Told = Callable[[str], None]
-"""Told something that is worth a line."""
+Notify = Callable[[str], None]
+"""Takes one line for the user."""
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
@@ -59,7 +59,7 @@ def version_of(connection: sqlite3.Connection) -> int:
     return found
 
 
-def prepare(connection: sqlite3.Connection, path: Path, told: Told) -> None:
+def prepare(connection: sqlite3.Connection, path: Path, notify: Notify) -> None:
     """Make the tables, or bring those of an older version up to date.
 
     Raises:
@@ -72,7 +72,7 @@ def prepare(connection: sqlite3.Connection, path: Path, told: Told) -> None:
         if check_schema(connection, path) == VERSION:
             return
         if _tables(connection):
-            _upgrade(connection, path, told)
+            _upgrade(connection, path, notify)
         else:
             _create(connection)
         connection.execute(f"PRAGMA user_version={VERSION}")
@@ -125,12 +125,12 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-def _upgrade(connection: sqlite3.Connection, path: Path, told: Told) -> None:
+def _upgrade(connection: sqlite3.Connection, path: Path, notify: Notify) -> None:
     """Give every answer of version 0 a digest; those that cannot be read are left behind.
 
     In one transaction: a process that ends in the middle leaves the file as it was.
     """
-    told(f"bringing the journal {path} up to date, once")
+    notify(f"bringing the journal {path} up to date, once")
     found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if found != b"ok":
         raise damaged(path, _text(found))
@@ -148,7 +148,7 @@ def _upgrade(connection: sqlite3.Connection, path: Path, told: Told) -> None:
     connection.execute("DROP TABLE answers_before")
     lost = before - _count(connection)
     if lost:
-        told(f"{lost:,} of {before:,} answers in it are damaged and will be asked again")
+        notify(f"{lost:,} of {before:,} answers in it are damaged and will be asked again")
 
 
 def _count(connection: sqlite3.Connection) -> int:

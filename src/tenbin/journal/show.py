@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from tenbin.errors import JournalError
 from tenbin.journal.locks import in_use, is_used, lock_path, sole_use
+from tenbin.journal.rows import checked_source
 from tenbin.journal.schema import VERSION, check_schema, harden
-from tenbin.journal.sources import checked_source
 from tenbin.journal.sqlite_errors import journal_faults
 
 SIDES = ("-wal", "-shm")

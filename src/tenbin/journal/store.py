@@ -1,8 +1,7 @@
 """Every answer, written down when it arrives, so that a run goes on where it stopped.
 
 One SQLite file a model fingerprint, in WAL mode. Failures are not kept: a rerun tries again. A row
-that is not what was written is no answer: it is removed, counted and asked again. Knows requests
-by key only.
+that is not what was written is no answer: it is removed, counted and asked again.
 """
 
 from __future__ import annotations
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tenbin.files.disk_list import chunks, marks
-from tenbin.journal.digests import RowDigest
 from tenbin.journal.locks import UseLock
 from tenbin.journal.payloads import PayloadError, decode, encode
-from tenbin.journal.schema import Told, connect, prepare, transaction
-from tenbin.journal.sources import read_source, write_source
+from tenbin.journal.rows import RowDigest, read_source, write_source
+from tenbin.journal.schema import Notify, connect, prepare, transaction
 from tenbin.journal.sqlite_errors import journal_faults
 from tenbin.records import Failure, Response
 
@@ -34,13 +32,13 @@ _PATIENCE_AT_OPENING = 1800.0
 class Journal:
     """The answers of one model."""
 
-    def __init__(self, folder: Path, fingerprint: str, told: Told = lambda text: None) -> None:
+    def __init__(self, folder: Path, fingerprint: str, notify: Notify = lambda text: None) -> None:
         """Open or create the journal of this fingerprint.
 
         Args:
             folder: Where journals are.
             fingerprint: Of the model.
-            told: Told what happens to the file.
+            notify: Told what happens to the file.
 
         Raises:
             JournalError: The file cannot be used; here and in every method.
@@ -55,7 +53,7 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = UseLock(self.path)
             try:
-                self._connection = _opened(self.path, told)
+                self._connection = _opened(self.path, notify)
             except BaseException:
                 self._lock.release()
                 raise
@@ -199,14 +197,14 @@ def check_row(
     return name, text, source
 
 
-def _opened(path: Path, told: Told) -> sqlite3.Connection:
+def _opened(path: Path, notify: Notify) -> sqlite3.Connection:
     """A connection to a file whose tables are there and of today's version."""
     connection = connect(path, _PATIENCE_AT_OPENING)
     try:
         _use_write_ahead_log(connection)
         # A crash of the program loses nothing; a power cut may lose the last answers only.
         connection.execute("PRAGMA synchronous=NORMAL")
-        prepare(connection, path, told)
+        prepare(connection, path, notify)
         connection.execute(f"PRAGMA busy_timeout={round(_PATIENCE * 1000)}")
     except BaseException:
         connection.close()

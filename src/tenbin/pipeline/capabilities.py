@@ -65,25 +65,26 @@ def thinking_notices(
     Args:
         thinking: How generation tasks let the model think; None: not at all.
         tasks: Those that are asked.
-        marks: What the model's files show around thoughts; None where they show nothing.
+        marks: What the model's files show around thinking; None where they show nothing.
     """
     writing = _names(task for task in tasks if task.kind == "generate")
     if thinking is None:
         if not (marks and writing):
             return []
         return [
-            f"the model's files show {marks[0]} and {marks[1]} around thoughts: without "
-            "--thinking on, thoughts count as answers, and limits and stop strings may end in "
+            f"the model's files show {marks[0]} and {marks[1]} around thinking: without "
+            "--thinking on, thinking counts as the answer, and limits and stop strings may end in "
             f"them ({writing})"
         ]
     notices = []
-    if weighed := _names(task for task in tasks if task.kind != "generate"):
+    if scored := _names(task for task in tasks if task.kind != "generate"):
         notices.append(
-            f"scored without a thought, since likelihoods of given texts are asked: {weighed}"
+            "scored without thinking, because these tasks ask for log-likelihoods of given texts: "
+            f"{scored}"
         )
     if marks and marks != (thinking.opening, thinking.closing):
         notices.append(
-            f"thoughts are looked for between {thinking.opening} and {thinking.closing}, but the "
+            f"thinking is looked for between {thinking.opening} and {thinking.closing}, but the "
             f"model's files show {marks[0]} and {marks[1]}"
         )
     return notices

@@ -77,7 +77,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         own = task.default_shots if number is None else int(number)
         for cell in _swept_cells(config, task, chosen.template, own):
             setup = CellSetup(cell, task, limit)
-            _check_whole_texts(config, setup, chosen.entry)
+            _check_perplexity(config, setup, chosen.entry)
             known = setups.setdefault(cell.id, setup)
             if known != setup:
                 raise ConfigError(
@@ -111,21 +111,22 @@ def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[Cell
     return chosen
 
 
-def _check_whole_texts(config: RunConfig, setup: CellSetup, entry: str) -> None:
-    """A text that is weighed whole has no prompt: refuse what would be put into one."""
+def _check_perplexity(config: RunConfig, setup: CellSetup, entry: str) -> None:
+    """Refuse options about prompts for perplexity tasks: a whole text has no prompt."""
     if setup.task.kind != "roll":
         return
     if setup.cell.shots:
         several = f"give a number for each entry of --tasks, 0 for {entry}"
         raise ConfigError(
-            f"{setup.cell.id} weighs whole texts and takes no examples, but "
+            f"{setup.cell.id} measures the perplexity of whole texts and takes no examples, but "
             f"{setup.cell.shots} were asked for",
             several if len(config.tasks) > 1 else "leave --num_fewshot out",
         )
     for flag in ("apply_chat_template", "system_instruction"):
         if getattr(config, flag):
             raise ConfigError(
-                f"{setup.cell.id} weighs whole texts: --{flag} would change nothing",
+                f"{setup.cell.id} measures the perplexity of whole texts: "
+                f"--{flag} would change nothing",
                 "leave it out, or make a run of its own for this task",
             )
 

@@ -2,8 +2,8 @@
 
 A signal raises `Stopped` in the main thread. That is not heard while a library computes, so a
 second thread listens too: where the main thread has not begun to save what there is after a
-second, it does so itself, and it ends the process when the time is over. Knows no run: whoever
-works says with `rescuing` what is worth saving.
+second, it does so itself, and it ends the process when the time is over. `rescuing` says what
+is worth saving.
 """
 
 from __future__ import annotations

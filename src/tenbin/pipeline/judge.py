@@ -65,7 +65,7 @@ class CellCounts:
     truncated: int = 0
     """Documents that were truncated from the left."""
     lengths: Lengths = field(default_factory=Lengths)
-    weighed: int = 0
+    scored: int = 0
     """Documents whose choices were scored by log-likelihood."""
     named: Counter[str] = field(default_factory=Counter)
     """Documents whose choice was named, by how."""
@@ -102,7 +102,7 @@ class CellCounts:
         for answer in answers:
             self.lengths.add(answer)
         first = answers[0]
-        self.weighed += isinstance(first, Scores)
+        self.scored += isinstance(first, Scores)
         if isinstance(first, Picked):
             self.named[first.way] += 1
             if first.logprobs:

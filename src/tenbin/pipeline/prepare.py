@@ -36,12 +36,12 @@ class Data:
 
     choice: DataChoice
     progress: Progress | None = None
-    """Told how downloads go on."""
+    """Told about downloads."""
     _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
     """SHA-256 by path, as each was read first."""
     _pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
-    _lots: dict[tuple[str, str, int, int], DiskList[Document]] = field(default_factory=dict)
+    _samples: dict[tuple[str, str, int, int], DiskList[Document]] = field(default_factory=dict)
 
     def load(self, dataset: Dataset, split: str) -> DocumentSet:
         """The documents of a split."""
@@ -78,13 +78,13 @@ class Data:
             self._pools[key] = Pool(examples.documents)
         return self._pools[key]
 
-    def by_lot(self, setup: CellSetup, count: int, seed: int) -> DiskList[Document]:
-        """So many of the cell's documents, the same ones for every template."""
+    def sample(self, setup: CellSetup, count: int, seed: int) -> DiskList[Document]:
+        """A random sample of the cell's documents, the same one for every template."""
         key = (repr(setup.task.dataset), setup.task.split, count, seed)
-        if key not in self._lots:
+        if key not in self._samples:
             scored, _ = self.for_cell(setup)
-            self._lots[key] = _drawn(scored.documents, count, seed)
-        return self._lots[key]
+            self._samples[key] = _sampled(scored.documents, count, seed)
+        return self._samples[key]
 
     def files(self, setup: CellSetup) -> dict[str, tuple[DataFile, ...]]:
         """The files behind a cell, by split."""
@@ -154,7 +154,7 @@ def prompts_of(
     limit = setup.limit
     if setup.selects and limit is not None:
         # By the run's seed, not the cell's: every draw of examples meets the same documents.
-        documents, limit = data.by_lot(setup, int(limit), settings.seed), None
+        documents, limit = data.sample(setup, int(limit), settings.seed), None
     prompts = build_prompts(
         setup.task, setup.cell, documents, data.pool(setup), limit, settings, tokenizer, chat
     )
@@ -168,8 +168,8 @@ def _readable(task: Task, prompts: Iterator[Prompt]) -> Iterator[Prompt]:
         yield prompt
 
 
-def _drawn(documents: Sequence[Document], count: int, seed: int) -> DiskList[Document]:
-    """So many documents by lot, in their order: files may be sorted."""
+def _sampled(documents: Sequence[Document], count: int, seed: int) -> DiskList[Document]:
+    """A random sample of documents, in their own order."""
     keys = (content_key(seed, document.id) for document in documents)
-    drawn = heapq.nsmallest(count, ((key, at) for at, key in enumerate(keys)))
-    return DiskList(documents[at] for at in sorted(at for _, at in drawn))
+    sampled = heapq.nsmallest(count, ((key, at) for at, key in enumerate(keys)))
+    return DiskList(documents[at] for at in sorted(at for _, at in sampled))

@@ -402,7 +402,7 @@ def window_notices(counts_by_cell: Mapping[Cell, CellCounts]) -> list[str]:
 def choices_by(counts: CellCounts) -> str | None:
     """How the choices of a cell were made, in words; None where it has none."""
     named = [_WAYS[way] for way in sorted(counts.named)]
-    if counts.weighed:
+    if counts.scored:
         named.insert(0, LIKELIHOODS)
     return " and ".join(named) or None
 

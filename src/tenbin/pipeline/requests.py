@@ -30,7 +30,7 @@ QUEUE_TABLES = (
 
 
 def requests_of(prompt: Prompt) -> list[Request]:
-    """What a prompt asks: one request, or one for each answer that is drawn."""
+    """What a prompt asks: one request, or one for each answer that is sampled."""
     if prompt.kind == "roll":
         return [roll_request(prompt.text)]
     if prompt.continuations is not None:
@@ -65,7 +65,7 @@ def generate_request(
     prompt: str, stop: tuple[str, ...], max_gen_toks: int, thinking: Thinking | None = None
 ) -> Generate:
     """A greedy Generate with its key."""
-    key = content_key("generate", prompt, stop, max_gen_toks, *_thought(thinking))
+    key = content_key("generate", prompt, stop, max_gen_toks, *_about(thinking))
     return Generate(key, prompt, stop, max_gen_toks, thinking=thinking)
 
 
@@ -78,7 +78,7 @@ def sample_request(
     sample: int,
     thinking: Thinking | None = None,
 ) -> Generate:
-    """A Generate whose answer is drawn, with its key.
+    """A Generate whose answer is sampled, with its key.
 
     Its seed rests on the run's seed, the prompt and the answer's number alone: under a longer limit
     the same text goes on, more repeats leave the first ones as they are, and temperatures are
@@ -86,12 +86,12 @@ def sample_request(
     """
     seed = int(content_key("draw", run_seed, prompt, sample)[:16], 16) >> 1
     settings = [sampling.temperature, sampling.top_p, sampling.top_k]
-    key = content_key("generate", prompt, stop, max_gen_toks, settings, seed, *_thought(thinking))
+    key = content_key("generate", prompt, stop, max_gen_toks, settings, seed, *_about(thinking))
     return Generate(key, prompt, stop, max_gen_toks, sampling, seed, sample, thinking)
 
 
-def _thought(thinking: Thinking | None) -> tuple[object, ...]:
-    """What a key says of thoughts: nothing without any, so that older answers are still found."""
+def _about(thinking: Thinking | None) -> tuple[object, ...]:
+    """The part of a key about thinking: empty without any, so that older answers are found."""
     if thinking is None:
         return ()
     return ({"thinking": [thinking.opening, thinking.closing, thinking.budget]},)
@@ -103,8 +103,8 @@ def work_of(request: Request) -> float:
         return float(sum(len(request.prompt) + len(c) for c in request.continuations))
     if isinstance(request, Rolling):
         return float(len(request.text))
-    thought = min(request.thinking.budget, 512) if request.thinking else 0
-    return float(len(request.prompt) + 20 * (min(request.max_gen_toks, 64) + thought))
+    thinking = min(request.thinking.budget, 512) if request.thinking else 0
+    return float(len(request.prompt) + 20 * (min(request.max_gen_toks, 64) + thinking))
 
 
 def content_key(*content: object) -> str:

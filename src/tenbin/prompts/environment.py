@@ -1,6 +1,6 @@
 """Jinja as templates may use it: sandboxed, strict, limited in work and size, exact to the byte.
 
-Knows nothing of tasks; it renders a source over a mapping of fields or says why it cannot.
+Renders a source over a mapping of fields or says why it cannot.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One document under one template: its question, its choices and its right answer as text.
 
-A document that is weighed whole has none of these: there the template gives one text.
+A document of a perplexity task has none of these: its template gives one text.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def own_fields(task: Task, template: Template, system_prompt: str | None) -> dic
 
 
 def whole_text(task: Task, template: Template, document: Document) -> str:
-    """The text that a rolling task weighs, byte for byte.
+    """The text whose rolling log-likelihood is asked for, byte for byte.
 
     Raises:
         TaskError: When the template does not fit the document's fields.
@@ -88,7 +88,7 @@ def whole_text(task: Task, template: Template, document: Document) -> str:
         raise _located(task, template, document, error) from error
     if not isinstance(text, str) or not text.strip():
         raise DataError(
-            f"{document.origin}: there is no text to weigh: doc_to_target gives {text!r}",
+            f"{document.origin}: there is no text to measure: doc_to_target gives {text!r}",
             "leave out rows without text: they have neither words nor bytes to divide by",
         )
     return text

@@ -49,11 +49,11 @@ class Draft:
 
 
 def check_thinking_room(task: Task, thinking: Thinking, max_length: int) -> None:
-    """Refuse a budget of thought that leaves a prompt no room."""
+    """Refuse a thinking budget that leaves a prompt no room."""
     if thinking.room + task.max_gen_toks < max_length:
         return
     raise ConfigError(
-        f"{task.name}: {thinking.budget:,} tokens of thought and {task.max_gen_toks:,} of answer "
+        f"{task.name}: {thinking.budget:,} tokens of thinking and {task.max_gen_toks:,} of answer "
         f"leave no room for a prompt in a window of {max_length:,}",
         "lower --thinking_budget",
     )

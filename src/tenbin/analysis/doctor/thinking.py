@@ -43,7 +43,7 @@ def judge_thoughts(
                 "thinking",
                 "other_marks",
                 "warning",
-                "thoughts are looked for between other marks than the model's files show",
+                "thinking is looked for between other marks than the model's files show",
                 f"{shown}, not {thinking.opening} and {thinking.closing}",
                 documents,
                 documents,

@@ -1,4 +1,4 @@
-"""A diagnosis as plain values, for JSON and for the terminal. Knows no check's rules."""
+"""A diagnosis as plain values, for JSON and for the terminal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The models of a run file: which they are, what each is asked, and which are done already.
 
-Everything that can be wrong in any of them is found here, before the first model loads. Knows
-configs, tasks and stored results; runs nothing.
+Everything that can be wrong in any of them is found here, before the first model loads.
 """
 
 from __future__ import annotations

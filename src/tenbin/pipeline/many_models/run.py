@@ -13,8 +13,8 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal
@@ -23,8 +23,8 @@ from tenbin.config import AUTO, RunConfig
 from tenbin.errors import TenbinError
 from tenbin.pipeline.interrupt import stopping_on_signals
 from tenbin.pipeline.many_models.entries import Entry, known_result
-from tenbin.pipeline.many_models.slots import Place, place_for
 from tenbin.pipeline.progress import Listener
+from tenbin.pipeline.run import backend_settings
 
 _SECONDS_TO_END = 4.0
 """For other processes that were told to stop; this one has five."""
@@ -32,7 +32,7 @@ _KEPT = ("results", "details", "configs", "n-samples", "failures")
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ModelRun:
     """How one model's run ended."""
 
     name: str
@@ -44,9 +44,42 @@ class Ended:
     """Why it failed."""
 
 
-Told = Callable[[Ended], None]
+OnEnd = Callable[[ModelRun], None]
 ListenerFor = Callable[[str], Listener]
 """Gives the listener of a model's run by the model's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Where runs go on, and how many at a time."""
+
+    count: int = 1
+    """Runs that there is room for at a time."""
+    address: str | None = None
+    """Of a cluster that this process has started for them."""
+
+
+@contextmanager
+def open_slots(entries: Sequence[Entry]) -> Iterator[Slots]:
+    """Where all runs find their workers, and how many runs there is room for.
+
+    One run without workers. With them as many as the cluster holds, and one more: it prepares its
+    prompts and gets workers the moment that others end, so that nothing stands idle between two
+    models.
+    """
+    settings = [backend_settings(entry.config) for entry in entries]
+    workers = [one.workers for one in settings if one.workers is not None]
+    if len(workers) < len(settings):
+        yield Slots()
+        return
+    from tenbin.backends.ray.capacity import runs_that_fit, total_resources
+    from tenbin.backends.ray.cluster import joined_cluster, own_address
+
+    most = max((one.count or 1) * one.num_cpus for one in workers)
+    with joined_cluster(workers[0].address, most):
+        there = total_resources()
+        count = 1 + max(runs_that_fit(one, there) for one in settings)
+        yield Slots(count, own_address() if workers[0].address is None else None)
 
 
 def run_entries(
@@ -54,8 +87,8 @@ def run_entries(
     wanted: int | None,
     alone: ListenerFor,
     beside: ListenerFor,
-    told: Told,
-) -> list[Ended]:
+    on_end: OnEnd,
+) -> list[ModelRun]:
     """Run every model that has no complete result yet, where there is room for it.
 
     Args:
@@ -64,31 +97,31 @@ def run_entries(
             None: as many as there is room for.
         alone: The listener of a run that is the only one.
         beside: The same where several go on; other processes must be able to import it.
-        told: Called after each model, by one thread at a time.
+        on_end: Called after each model, by one thread at a time.
 
     Returns:
         How each ended, in the order of the entries.
     """
-    with place_for(entries) as place:
-        at_once = min(wanted or place.room, len(entries))
-        return _run_at(place, entries, at_once, alone if at_once == 1 else beside, told)
+    with open_slots(entries) as slots:
+        at_once = min(wanted or slots.count, len(entries))
+        return _run_at(slots, entries, at_once, alone if at_once == 1 else beside, on_end)
 
 
 def _run_at(
-    place: Place, entries: Sequence[Entry], at_once: int, listener_for: ListenerFor, told: Told
-) -> list[Ended]:
+    slots: Slots, entries: Sequence[Entry], at_once: int, listener_for: ListenerFor, on_end: OnEnd
+) -> list[ModelRun]:
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
-    ended: dict[str, Ended] = {}
+    ended: dict[str, ModelRun] = {}
     lock = threading.Lock()
 
-    def note(one: Ended) -> None:
+    def note(one: ModelRun) -> None:
         with lock:
             ended[one.name] = one
-            told(one)
+            on_end(one)
 
     for entry in entries:
         if (document := known_result(entry)) is not None:
-            note(Ended(entry.name, "known", _scores(document)))
+            note(ModelRun(entry.name, "known", _scores(document)))
         else:
             waiting.put(entry)
 
@@ -101,7 +134,7 @@ def _run_at(
             if at_once == 1:
                 note(_run(entry, listener_for))
             else:
-                note(_run_apart(entry, listener_for, place.address))
+                note(_run_apart(entry, listener_for, slots.address))
 
     if at_once == 1:
         work()
@@ -145,7 +178,7 @@ def _end_processes() -> None:
             process.join()
 
 
-def _run_apart(entry: Entry, listener_for: ListenerFor, address: str | None) -> Ended:
+def _run_apart(entry: Entry, listener_for: ListenerFor, address: str | None) -> ModelRun:
     """Run a model in a process of its own; one that dies is a model that failed."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -155,10 +188,10 @@ def _run_apart(entry: Entry, listener_for: ListenerFor, address: str | None) -> 
     process.start()
     sender.close()  # so that its end is seen here
     try:
-        ended: Ended = receiver.recv()
+        ended: ModelRun = receiver.recv()
     except EOFError:
         process.join()
-        return Ended(entry.name, "failed", {}, f"its process ended, code {process.exitcode}")
+        return ModelRun(entry.name, "failed", {}, f"its process ended, code {process.exitcode}")
     process.join()
     return ended
 
@@ -167,7 +200,7 @@ def _answer_for(
     entry: Entry,
     listener_for: ListenerFor,
     address: str | None,
-    sender: Connection[Ended, Any],
+    sender: Connection[ModelRun, Any],
 ) -> None:
     for one in (signal.SIGINT, signal.SIGHUP):
         signal.signal(one, signal.SIG_IGN)
@@ -188,16 +221,16 @@ def _end_with_parent() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
-def _run(entry: Entry, listener_for: ListenerFor) -> Ended:
+def _run(entry: Entry, listener_for: ListenerFor) -> ModelRun:
     listener = listener_for(entry.name)
     try:
-        return Ended(entry.name, "finished", _scores(_execute(entry.config, listener)))
+        return ModelRun(entry.name, "finished", _scores(_execute(entry.config, listener)))
     except TenbinError as error:
-        return Ended(entry.name, "failed", {}, str(error))
+        return ModelRun(entry.name, "failed", {}, str(error))
     except Exception as error:
         # Whatever it is, the other models can be run.
         listener.message(traceback.format_exc())
-        return Ended(entry.name, "failed", {}, f"{type(error).__name__}: {error}")
+        return ModelRun(entry.name, "failed", {}, f"{type(error).__name__}: {error}")
 
 
 def _execute(config: RunConfig, listener: Listener) -> Mapping[str, Any]:

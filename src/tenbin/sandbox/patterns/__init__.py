@@ -6,7 +6,7 @@ that holds in every thread. So `re` matches only where `cost` shows that no text
 make the pattern slow; all else is matched by `regex`, from a pattern that `translation` rewrites to
 mean there what it means in `re`.
 
-Knows no task and no template: `where` names the place of a pattern in messages.
+`where` names the place of a pattern in messages.
 """
 
 from __future__ import annotations
