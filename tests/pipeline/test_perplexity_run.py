@@ -187,7 +187,7 @@ def test_preview_shows_the_text_and_its_lengths(capsys: pytest.CaptureFixture[st
     assert main(options) == 0
     out = capsys.readouterr().out
     assert "港は町よりも早く目を覚ます。" in out
-    assert "weighed whole: 2 words, 917 bytes, 307 characters" in out
+    assert "scored as a whole: 2 words, 917 bytes, 307 characters" in out
     assert main([*options, "--format", "jsonl"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert row["lengths"] == {"words": 2, "bytes": 917, "characters": 307}
