@@ -16,7 +16,7 @@ import pytest
 from tenbin.report.html.model import PageSummary
 from tenbin.report.html.page import Page
 from tenbin.report.html.sample_blocks import Blocks
-from tenbin.report.serve import pages as library
+from tenbin.report.serve import pages
 from tenbin.report.serve.server import Server
 from tests.report.made_run import choice_row, choice_run, config, write
 from tests.report.made_run import result as result_document
@@ -97,33 +97,33 @@ def large(run: Path) -> None:
 LISTED_AS_DAMAGED: dict[str, tuple[Callable[[Path], None], str]] = {
     "deep": (result(b"[" * 100_000), "nested too deeply"),
     "deep and whole": (result(b'{"a":' * 50_000 + b"1" + b"}" * 50_000), "nested too deeply"),
-    "null": (result(b"null"), "has no entries"),
-    "a list": (result(b"[1, 2]"), "has no entries"),
-    "NaN": (result(b'{"schema_version": NaN}'), "no whole JSON"),
-    "half": (result(b'{"schema_version": 2, "con'), "no whole JSON"),
-    "nothing": (result(b""), "no whole JSON"),
-    "no UTF-8": (result(b'{"model": "\xff\xfe"}'), "no whole JSON"),
-    "5,000 digits": (result(b'{"a": ' + b"9" * 5_000 + b"}"), "no whole JSON"),
+    "null": (result(b"null"), "is not an object"),
+    "a list": (result(b"[1, 2]"), "is not an object"),
+    "NaN": (result(b'{"schema_version": NaN}'), "not valid JSON"),
+    "half": (result(b'{"schema_version": 2, "con'), "not valid JSON"),
+    "nothing": (result(b""), "not valid JSON"),
+    "no UTF-8": (result(b'{"model": "\xff\xfe"}'), "not valid JSON"),
+    "5,000 digits": (result(b'{"a": ' + b"9" * 5_000 + b"}"), "not valid JSON"),
     "too large": (large, "larger than 64 MiB"),
     "no version": (edited("schema_version", value=...), "schema_version is None"),
     "a newer version": (edited("schema_version", value=99), "schema version 99"),
     "a version of letters": (edited("schema_version", value="2"), "schema_version is '2'"),
-    "no configs": (edited("configs", value=...), "configs has no entries"),
-    "configs are null": (edited("configs", value=None), "configs has no entries"),
-    "configs are a list": (edited("configs", value=[1]), "configs has no entries"),
-    "samples are a number": (edited("n-samples", value=7), "n-samples has no entries"),
-    "a count of letters": (edited("n-samples", "made", value={"effective": "12"}), "no number"),
-    "a negative count": (edited("n-samples", "made", value={"effective": -1}), "no count"),
+    "no configs": (edited("configs", value=...), "configs is not an object"),
+    "configs are null": (edited("configs", value=None), "configs is not an object"),
+    "configs are a list": (edited("configs", value=[1]), "configs is not an object"),
+    "samples are a number": (edited("n-samples", value=7), "n-samples is not an object"),
+    "a count of letters": (edited("n-samples", "made", value={"effective": "12"}), "not a number"),
+    "a negative count": (edited("n-samples", "made", value={"effective": -1}), "not a count"),
     "a huge count": (edited("n-samples", "made", value={"effective": 10**30}), "can be shown"),
-    "a count of 1e999": (edited("n-samples", "made", value={"effective": 1e999}), "no whole JSON"),
+    "a count of 1e999": (edited("n-samples", "made", value={"effective": 1e999}), "not valid JSON"),
     "a true count": (edited("n-samples", "made", value={"effective": True}), "can be shown"),
-    "no count": (edited("n-samples", "made", value={}), "no count"),
+    "not a count": (edited("n-samples", "made", value={}), "not a count"),
     "failures of letters": (edited("failures", value={"made": {"x": "many"}}), "can be shown"),
-    "failures are a list": (edited("failures", value=[]), "failures has no entries"),
-    "a model of parts": (edited("model", value={"model": {"a": 1}}), "model is no name"),
-    "a model that is a text": (edited("model", value="gpt"), "model has no entries"),
-    "a date of parts": (edited("date", value=[1]), "date is no name"),
-    "a long date": (edited("date", value="x" * 9_999), "date is no name"),
+    "failures are a list": (edited("failures", value=[]), "failures is not an object"),
+    "a model of parts": (edited("model", value={"model": {"a": 1}}), "model is not a name"),
+    "a model that is a text": (edited("model", value="gpt"), "model is not an object"),
+    "a date of parts": (edited("date", value=[1]), "date is not a name"),
+    "a long date": (edited("date", value="x" * 9_999), "date is not a name"),
     "a time of letters": (edited("total_evaluation_time_seconds", value="x"), "can be shown"),
     "a huge time": (edited("total_evaluation_time_seconds", value=10**20), "can be shown"),
 }
@@ -202,7 +202,7 @@ def test_samples_of_another_shape_are_not_shown(server: Server, victim: Path) ->
 def test_patterns_of_a_stored_run_take_no_more_than_their_time(
     server: Server, victim: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_LONGEST_READING", 0.0)
+    monkeypatch.setattr(pages, "_LONGEST_READING", 0.0)
     chain = {"mine": [{"function": "regex", "regex_pattern": "(a+)+$"}]}
     rows = [choice_row("made", at, generated="a" * 12 + "!") for at in range(6)]
     asked = {"made": config("made", output_type="generate", filters=chain)}
@@ -210,7 +210,7 @@ def test_patterns_of_a_stored_run_take_no_more_than_their_time(
     status, said = opened(server, "victim")
     assert (status, said) == (
         422,
-        "victim: reading its answers takes longer than 0 s: make its report with tenbin report\n",
+        "victim: explaining its answers takes longer than 0 s: use tenbin report instead\n",
     )
     assert_first_stands(server)
 
@@ -227,9 +227,9 @@ def replaced_by_link(name: str) -> Callable[[Path], None]:
 def test_a_file_that_is_a_link_is_not_followed(server: Server, victim: Path, name: str) -> None:
     replaced_by_link(name)(victim)
     status, said = opened(server, "victim")
-    assert status == 422 and f"{name} is a link, and links are not followed" in said
+    assert status == 422 and f"{name} is a symbolic link, which is not followed" in said
     if name == "result.json":
-        assert "is a link" in listed(server)["victim"]["reason"]
+        assert "is a symbolic link" in listed(server)["victim"]["reason"]
     assert_first_stands(server)
 
 
@@ -338,7 +338,7 @@ class Building:
     """A stand-in for building a page that takes until it is let go."""
 
     def __init__(self) -> None:
-        self.build = library.build_page
+        self.build = pages.build_page
         self.begun, self.may_end = threading.Semaphore(0), threading.Event()
         self.count = 0
 
@@ -353,7 +353,7 @@ def test_nothing_waits_for_a_report_that_is_being_built(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     building = Building()
-    monkeypatch.setattr(library, "build_page", building)
+    monkeypatch.setattr(pages, "build_page", building)
     for server in serve(root):
         found, askers = asked_at_once(server, "first", 4)
         assert building.begun.acquire(timeout=60)
@@ -373,7 +373,7 @@ def test_those_who_wait_for_a_damaged_run_are_told(
 ) -> None:
     building = Building()
     building.build = lambda runs, language: runs[0].document["no such entry"]
-    monkeypatch.setattr(library, "build_page", building)
+    monkeypatch.setattr(pages, "build_page", building)
     page = Page("t", PageSummary("1", "t"), Blocks(), "en")
     for server in serve(root):
         found, askers = asked_at_once(server, "victim", 3)
@@ -382,7 +382,7 @@ def test_those_who_wait_for_a_damaged_run_are_told(
         for asker in askers:
             asker.join(60)
         assert {status for status, _ in found} == {422}
-        assert all("victim: damaged, and cannot be shown: KeyError" in said for _, said in found)
+        assert all("victim: damaged and cannot be shown: KeyError" in said for _, said in found)
         # A failure is not kept: a run that was mended is shown.
-        monkeypatch.setattr(library, "build_page", lambda *runs, **more: page)
+        monkeypatch.setattr(pages, "build_page", lambda *runs, **more: page)
         assert opened(server, "victim")[0] == 200

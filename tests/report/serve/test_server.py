@@ -61,7 +61,7 @@ def test_runs_are_listed(server: Server, runs: Path) -> None:
     listed = {run["name"]: run for run in json.loads(body)["runs"]}
     assert set(listed) == {"first", "below/second.run", "broken"}
     assert listed["broken"]["state"] == "damaged"
-    assert listed["broken"]["reason"] == "result.json is no whole JSON"
+    assert listed["broken"]["reason"] == "result.json is not valid JSON"
     assert listed["first"]["documents"] == 30
     assert headers["Content-Type"] == "application/json"
 

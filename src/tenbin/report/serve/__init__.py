@@ -1,10 +1,10 @@
-"""`tenbin serve`: the report over all runs of a folder, for the browser of whoever may see it.
+"""`tenbin serve`: reports of all runs in a folder, read-only, for a browser.
 
-files     a file of the folder → JSON, believed in nothing
-listing   a folder → its runs, finished, going on and damaged
-library   chosen runs → a page, built when asked for and kept while nothing changes
-access    who may ask: host names, tokens, headers of every answer
-incoming  what a client sends, within bounds of time and size
-handling  addresses → answers; read-only
-server    connections, so many at a time
+served_files    regular files of the folder, read with limits and not trusted
+index           the folder's runs: finished, partial, in progress, damaged
+pages           pages of chosen runs, built on request and cached while their files are unchanged
+access          who may ask: host names, tokens, headers of every answer
+request_limits  limits of time and size for what a client sends
+handler         addresses → answers
+server          connections, a limited number at a time
 """

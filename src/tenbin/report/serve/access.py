@@ -1,8 +1,8 @@
-"""Who may ask a server what: host names, tokens, and the headers that every answer carries.
+"""Access rules of a server: host names, tokens, and the headers of every answer.
 
-On a loopback address the machine itself is the border, but any web page can send a browser there:
-a request must name the host that was bound, which a page of another name cannot make it do. Bound
-elsewhere, a token is asked for, in the address once and in a cookie from then on.
+A loopback address is reachable from this machine only, but any web page can make a browser send
+requests there. So the Host header must name the bound host, which a page of another origin cannot
+forge. On other addresses a token is required: in the address once, then in a cookie.
 """
 
 from __future__ import annotations
@@ -37,32 +37,32 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rules of one server."""
+    """The access rules of one server."""
 
     host: str
     port: int
     token: str | None
 
     def allows_host(self, header: str | None) -> bool:
-        """Whether the Host header names this server; behind a token, any name will do."""
+        """Whether the Host header names this server; with a token, any name is accepted."""
         if self.token is not None:
             return header is not None
         names = {"localhost", "127.0.0.1", "[::1]", self.host, f"[{self.host}]"}
         return header is not None and header.lower() in {f"{name}:{self.port}" for name in names}
 
     def allows(self, given: str | None, cookies: str | None) -> bool:
-        """Whether a token that opens this server was given."""
+        """Whether the right token was given."""
         if self.token is None:
             return True
         return any(_same(one, self.token) for one in (given, _cookie(cookies)))
 
     @property
     def query(self) -> str:
-        """The token as an address carries it."""
+        """The token as a query of an address."""
         return f"token={quote(self.token or '', safe='')}"
 
     def cookie(self) -> str:
-        """The header that spares further requests the token in their address."""
+        """Return the cookie header that replaces the token in later addresses."""
         value = quote(self.token or "", safe="")
         return f"{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/"
 
@@ -72,7 +72,7 @@ def _same(given: str | None, token: str) -> bool:
 
 
 def _cookie(header: str | None) -> str | None:
-    """Our cookie's value. Not by the library's parser, which takes long over some headers."""
+    """Return our cookie's value, without the library's parser, which is slow on some headers."""
     for part in (header or "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE:

@@ -1,6 +1,6 @@
-"""Addresses → answers. Reads only: there is no address that changes anything.
+"""Answers requests; read-only.
 
-/                       the runs of the folder, as a page that asks again now and then
+/                       the runs of the folder, as a page that polls /runs.json
 /runs.json              the same as JSON
 /report?run=A&run=B     the report of these runs
 /blocks/KEY/NUMBER      a block of a report's samples
@@ -22,7 +22,7 @@ from tenbin.report.html.page import Page, Place, content_policy, page_text
 from tenbin.report.html.sample_blocks import Blocks
 from tenbin.report.serve.access import HEADERS
 from tenbin.report.serve.index import list_runs
-from tenbin.report.serve.pages import Library, UnknownRunError
+from tenbin.report.serve.pages import PageCache, UnknownRunError
 from tenbin.report.serve.request_limits import Incoming, send_within
 from tenbin.version import __version__
 
@@ -34,13 +34,13 @@ _BLOCK = re.compile(r"/blocks/([0-9a-f]{24})/([0-9]{1,9})", re.ASCII)
 _TOKEN = re.compile(r"(token=)[^&\s]*", re.IGNORECASE)
 _REASONS = {
     HTTPStatus.REQUEST_URI_TOO_LONG: "the address is too long",
-    HTTPStatus.NOT_IMPLEMENTED: "only GET and HEAD are answered",
+    HTTPStatus.NOT_IMPLEMENTED: "only GET and HEAD are supported",
 }
 BUSY = (
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n"
     "Retry-After: 10\r\n" + "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
 ).encode() + b"\r\n"
-"""For a connection that there is no place for."""
+"""The answer to a connection beyond the limit."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -52,29 +52,29 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def setup(self) -> None:
-        """Read within bounds."""
+        """Read requests within the limits."""
         super().setup()
         self._incoming = Incoming(self.connection, self.server.limits)
         self.rfile = io.BufferedReader(self._incoming)
 
     def handle_one_request(self) -> None:
-        """Answer one request; the time for it begins now."""
+        """Answer one request and restart its time limit."""
         self._incoming.begin()
         super().handle_one_request()
 
     def do_GET(self) -> None:
-        """Answer; a fault in what was asked is a plain sentence."""
+        """Check the request and answer it; errors are answered with one sentence."""
         if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
-            # Left unread, it would be taken for the next request.
-            return self._refuse(HTTPStatus.BAD_REQUEST, "a request with a body is not answered")
+            # An unread body would be parsed as the next request.
+            return self._refuse(HTTPStatus.BAD_REQUEST, "requests with a body are not accepted")
         try:
             address = urlsplit(self.path)
             query = parse_qs(address.query, max_num_fields=_MOST_FIELDS)
         except ValueError:
-            return self._refuse(HTTPStatus.BAD_REQUEST, "this is no address")
+            return self._refuse(HTTPStatus.BAD_REQUEST, "the address is malformed")
         access = self.server.access
         if not access.allows_host(self.headers.get("Host")):
-            return self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "this is not the host you asked")
+            return self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "the host name is not this server")
         given = query.get("token", [None])[0]
         if not access.allows(given, self.headers.get("Cookie")):
             return self._refuse(HTTPStatus.FORBIDDEN, "open the address that tenbin serve printed")
@@ -99,39 +99,39 @@ class Handler(BaseHTTPRequestHandler):
             self.log_message("%s: %s", path, type(error).__name__)
             return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "this cannot be shown")
         if found is None:
-            return self._refuse(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+            return self._refuse(HTTPStatus.NOT_FOUND, "not found")
         content, kind, more = found
         return self._send(content, kind, more=more)
 
     def _answer(
         self, path: str, query: dict[str, list[str]]
     ) -> tuple[bytes, str, dict[str, str]] | None:
-        """Content, its kind and further headers; None where there is nothing."""
-        library = self.server.library
+        """Return content, content type and further headers; None if the address is unknown."""
+        pages = self.server.pages
         if path == "/":
-            return _shown(_listing_page(library), "")
+            return _shown(_listing_page(pages), "")
         if path == "/runs.json":
-            runs = {"runs": list_runs(library.root)}
+            runs = {"runs": list_runs(pages.root)}
             listed = json.dumps(runs, ensure_ascii=False, allow_nan=False)
             return listed.encode(), "application/json", {}
         if path == "/report":
             names = query.get("run", [])
-            key, page = library.open(names)
+            key, page = pages.open(names)
             try:
                 return _shown(page, f"/blocks/{key}/")
             except ValueError:
                 # Numbers that JSON does not have, or text that UTF-8 does not.
                 shown = ", ".join(dict.fromkeys(names))
-                raise ResultError(f"{shown}: damaged, and cannot be shown") from None
+                raise ResultError(f"{shown}: damaged and cannot be shown") from None
         if found := _BLOCK.fullmatch(path):
-            block = library.block(found[1], int(found[2]))
+            block = pages.block(found[1], int(found[2]))
             return None if block is None else (block, "application/octet-stream", {})
         return None
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Say what the library found wrong with a request in our own way: a plain sentence."""
+        """Answer an error that the library found with one sentence instead of HTML."""
         status = HTTPStatus(code)
-        reason = _REASONS.get(status, "this is no request that is understood")
+        reason = _REASONS.get(status, "the request is malformed")
         if status is HTTPStatus.NOT_IMPLEMENTED:
             return self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, reason, {"Allow": "GET, HEAD"})
         return self._refuse(status, reason)
@@ -150,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
         more: dict[str, str] | None = None,
     ) -> None:
         if self.request_version == "HTTP/0.9":
-            # So the library calls what names no version, and would leave out the headers.
+            # The library would leave out the headers of a request without a version.
             self.request_version = "HTTP/1.0"
         self.send_response(status)
         for name, value in {**HEADERS, **(more or {})}.items():
@@ -163,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
             send_within(self.connection, content, self.server.limits)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Say what was asked, without a token and without control characters."""
+        """Log a request without its token and without control characters."""
         if self.server.log is not None:
             line = _TOKEN.sub(r"\1…", format % arguments)
             self.server.log(ascii(line)[1:-1] if not line.isprintable() else line)
@@ -176,6 +176,6 @@ def _shown(page: Page, blocks: str) -> tuple[bytes, str, dict[str, str]]:
     return content, "text/html; charset=utf-8", {"Content-Security-Policy": policy}
 
 
-def _listing_page(library: Library) -> Page:
-    title = library.root.name or str(library.root)
-    return Page("tenbin", PageSummary(__version__, title, listing=True), Blocks(), library.language)
+def _listing_page(pages: PageCache) -> Page:
+    title = pages.root.name or str(pages.root)
+    return Page("tenbin", PageSummary(__version__, title, listing=True), Blocks(), pages.language)

@@ -1,7 +1,7 @@
-"""A folder → the runs in it: finished, stopped, going on and damaged.
+"""Lists the runs of a folder: finished, partial, in progress and damaged.
 
-Reads result.json and progress.json only, and believes neither: what cannot be shown is listed as
-damaged, with the reason, and no run keeps another from being listed.
+Reads only result.json and progress.json, and trusts neither: a run that cannot be shown is listed
+as damaged with the reason, and never keeps others from being listed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tenbin.results.read import check_schema
 
 _DEPTH = 4
 _SILENT_SECONDS = 90
-"""A run that has said nothing for so long is not shown as going on."""
+"""A run without an update for this long is not shown as in progress."""
 _MOST_PROGRESS = 8 << 20
 _STATES = ("loading", "asking", "writing", "stopped")
 
@@ -40,7 +40,7 @@ class Found:
     """A run in the folder."""
 
     name: str
-    """Its place below the folder: how addresses name it."""
+    """Its path below the folder, by which addresses name it."""
     path: Path
     finished: bool
 
@@ -57,7 +57,7 @@ def find_runs(root: Path) -> list[Found]:
     for folder in _folders(root, 0):
         finished = os.path.lexists(folder / RESULT)
         if finished or os.path.lexists(folder / PROGRESS):
-            # Names of files need not be text.
+            # File names need not be valid UTF-8.
             name = folder.relative_to(root).as_posix().encode("utf-8", "backslashreplace").decode()
             found.append(Found(name, folder, finished))
     return sorted(found, key=lambda one: one.name)
@@ -78,7 +78,7 @@ def _folders(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def list_runs(root: Path) -> list[dict[str, Any]]:
-    """What the page of runs shows of each, the newest first."""
+    """Return what the list of runs shows of each, newest first."""
     rows = [_row(found) for found in find_runs(root)]
     return sorted(rows, key=lambda row: str(row["date"]), reverse=True)
 
@@ -86,10 +86,10 @@ def list_runs(root: Path) -> list[dict[str, Any]]:
 def _row(found: Found) -> dict[str, Any]:
     try:
         if os.path.lexists(found.path / PROGRESS):
-            going = _going(found.name, read_json(found.path / PROGRESS, _MOST_PROGRESS))
-            return {**going, "has_result": found.finished}
+            running = _in_progress(found.name, read_json(found.path / PROGRESS, _MOST_PROGRESS))
+            return {**running, "has_result": found.finished}
     except DamagedError as error:
-        # Where there is a result, it counts.
+        # If there is a result, it is shown instead.
         if not found.finished:
             return _damaged(found.name, error)
     try:
@@ -106,7 +106,7 @@ def _damaged(name: str, error: ResultError) -> dict[str, Any]:
 
 @lru_cache(maxsize=10_000)
 def _finished(file: Path, signature: tuple[int, ...]) -> dict[str, Any]:
-    """The row of a result, read again when the file is another one."""
+    """Return the row of a result, cached until the file changes."""
     document = mapping(read_json(file), "result")
     check_schema(document, Path(file.name))
     failures = mapping(document.get("failures", {}), "failures")
@@ -133,10 +133,10 @@ def _finished(file: Path, signature: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _asked(document: dict[str, Any], samples: dict[str, Any]) -> int | None:
-    """Documents that a run would have had whose result says that it was stopped; else None."""
+    """Return the documents that a partial run was to answer; None for a complete run."""
     partial = document.get("partial", False)
     if not isinstance(partial, bool):
-        raise DamagedError("its mark of a partial run is no truth value")
+        raise DamagedError("its mark of a partial run is not true or false")
     if not partial:
         return None
     return sum(
@@ -144,7 +144,7 @@ def _asked(document: dict[str, Any], samples: dict[str, Any]) -> int | None:
     )
 
 
-def _going(name: str, found: Any) -> dict[str, Any]:
+def _in_progress(name: str, found: Any) -> dict[str, Any]:
     progress = mapping(found, "progress")
     state = progress.get("state")
     silent = _age(progress.get("updated")) > _SILENT_SECONDS
@@ -152,7 +152,7 @@ def _going(name: str, found: Any) -> dict[str, Any]:
         state = "silent"
     cells = progress.get("cells", [])
     if not isinstance(cells, list):
-        raise DamagedError("its cells are no list")
+        raise DamagedError("its cells are not a list")
     return {
         "name": name,
         "state": state,
@@ -190,8 +190,8 @@ def _score(entry: dict[str, Any]) -> dict[str, Any]:
 def _age(moment: Any) -> float:
     try:
         then = datetime.fromisoformat(str(moment))
-        # A moment that is yet to come is as far from now as one that is long over: somebody has
-        # set the clock, and a run that lives writes by the new time within seconds.
+        # A time in the future counts as old too: the clock was set back, and a live run writes
+        # the new time within seconds.
         return abs((datetime.now(timezone.utc) - then).total_seconds())
     except (ValueError, TypeError, OverflowError):
         return float("inf")

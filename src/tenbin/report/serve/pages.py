@@ -1,7 +1,7 @@
-"""Chosen runs → a page, built when first asked for and kept while their files stay the same.
+"""Pages of chosen runs, built on first request and cached while the runs' files are unchanged.
 
-A page is built outside of every lock: other requests are answered meanwhile, and those for the
-same page wait for it. Whatever a damaged run does to its own page, it does to no other.
+Pages are built without holding the lock, so that other requests are answered meanwhile; requests
+for the same page wait for it. A damaged run affects its own page only.
 """
 
 from __future__ import annotations
@@ -27,21 +27,19 @@ from tenbin.results.read import StoredRun, check_schema, parse_result
 
 _KEPT = 4
 _AT_A_TIME = 2
-"""Pages that are built at a time: each may take a core and hundreds of megabytes."""
+"""Pages built at the same time; each may take a core and hundreds of megabytes."""
 _MOST_RUNS = 50
 _LONGEST_WAIT = 600.0
-"""Seconds for which somebody waits for a page that is being built."""
-
-
+"""Seconds that a request waits for a page that is being built."""
 _LONGEST_READING = 120.0
-"""Seconds for explaining how the answers of one page were read."""
+"""Seconds that explaining the answers of one page may take."""
 
 
 class UnknownRunError(ResultError):
     """A name is not one of the folder's finished runs."""
 
 
-class Library:
+class PageCache:
     """The pages of a folder's runs."""
 
     def __init__(self, root: Path, language: str) -> None:
@@ -52,7 +50,7 @@ class Library:
         self._room = BoundedSemaphore(_AT_A_TIME)
 
     def open(self, names: Sequence[str]) -> tuple[str, Page]:
-        """The page of some runs, with the key that its blocks are asked for under.
+        """Return the key and the page of some runs; the key is part of the address of its blocks.
 
         Raises:
             UnknownRunError: A name is not one of the folder's finished runs.
@@ -73,13 +71,13 @@ class Library:
         return key, self._built(key, runs, mine)
 
     def block(self, key: str, number: int) -> bytes | None:
-        """A block of a page that was opened; None where there is none."""
+        """Return a block of a cached page; None if there is none."""
         with self._lock:
             page = self._pages.get(key)
         return page.blocks[number] if page and 0 <= number < len(page.blocks) else None
 
     def _chosen(self, names: Sequence[str]) -> dict[str, Path]:
-        """The folders of runs by name, each once however often it was named."""
+        """Return the folders of runs by name, without duplicates."""
         wanted = list(dict.fromkeys(names))
         if len(wanted) > _MOST_RUNS:
             raise UnknownRunError(
@@ -114,17 +112,17 @@ class Library:
                 self._pages.popitem(last=False)
 
     def _fault(self, runs: dict[str, Path], error: BaseException) -> ResultError:
-        """What a viewer is told: no more of this machine's folders than the runs' names."""
+        """Return an error for the viewer, which names runs but no folder of this machine."""
         names = ", ".join(runs)
         if isinstance(error, TenbinError):
             said = error.message.replace(f"{self.root}/", "")
             return ResultError(said if said.startswith(tuple(runs)) else f"{names}: {said}")
-        # A stored run can hold anything, and what of it the report stumbles over is not foreseen.
-        return ResultError(f"{names}: damaged, and cannot be shown: {type(error).__name__}")
+        # A stored run can hold anything, so any exception is possible here.
+        return ResultError(f"{names}: damaged and cannot be shown: {type(error).__name__}")
 
 
 class _TimedExplainer:
-    """Explains how answers were read, for so long: a stored run brings patterns of its own."""
+    """An explainer with a time limit, since a stored run brings its own patterns."""
 
     def __init__(self) -> None:
         self._spent = 0.0
@@ -138,8 +136,8 @@ class _TimedExplainer:
         self._spent += time.monotonic() - begun
         if self._spent > _LONGEST_READING:
             raise ResultError(
-                f"reading its answers takes longer than {_LONGEST_READING:g} s: make its report"
-                " with tenbin report"
+                f"explaining its answers takes longer than {_LONGEST_READING:g} s: use tenbin"
+                " report instead"
             )
         return told
 
@@ -150,7 +148,7 @@ def _awaited(building: Future[Page]) -> Page:
     except ResultError as error:
         raise ResultError(error.message, error.hint) from None
     except NotReadyError:
-        raise ResultError("this report takes long to build: ask again later") from None
+        raise ResultError("this report takes long to build; try again later") from None
 
 
 def _read(name: str, path: Path) -> StoredRun:
@@ -165,7 +163,7 @@ def _read(name: str, path: Path) -> StoredRun:
 
 
 def _key(runs: Mapping[str, Path]) -> str:
-    """A name for what these runs are now."""
+    """Return a hash of the runs' paths, sizes and times of change."""
     marks = []
     for name, path in runs.items():
         for file in (RESULT, SAMPLES):

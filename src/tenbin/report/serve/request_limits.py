@@ -1,7 +1,7 @@
-"""What a client sends, within bounds: so many seconds for a whole request, so many bytes.
+"""Limits of time and size for what a client sends and receives.
 
-A socket's own limit begins anew with every byte, so that one byte every few seconds would hold a
-connection for ever. Knows no HTTP.
+A socket's own timeout restarts with every byte, so one byte every few seconds would hold a
+connection for ever.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client may take of a server."""
+    """Limits of a server."""
 
     seconds: float = 10.0
-    """For a request to come whole, and for each part of an answer to be taken."""
+    """For a complete request to arrive, and for each part of an answer to be received."""
     request_bytes: int = 128 << 10
     """Address and headers together."""
     connections: int = 64
-    """At a time, of all clients together."""
+    """Open at the same time, of all clients together."""
     part_bytes: int = 256 << 10
-    """Of an answer that must be taken within `seconds`."""
+    """Part of an answer that must be received within `seconds`."""
 
 
 class Incoming(io.RawIOBase):
@@ -36,19 +36,19 @@ class Incoming(io.RawIOBase):
         self.begin()
 
     def begin(self) -> None:
-        """A new request: its time and its bytes begin."""
+        """Restart the limits for a new request."""
         self._ends = time.monotonic() + self._limits.seconds
         self._left = self._limits.request_bytes
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what has come.
+        """Read what has arrived.
 
         Raises:
-            TimeoutError: The time is over, or the request too long.
+            TimeoutError: The time is over or the request is too long.
         """
         seconds = self._ends - time.monotonic()
         if seconds <= 0 or self._left <= 0:
@@ -60,11 +60,11 @@ class Incoming(io.RawIOBase):
 
 
 def send_within(connection: socket.socket, content: bytes, limits: Limits) -> None:
-    """Send an answer to a client that takes it.
+    """Send an answer in parts.
 
     Raises:
-        TimeoutError: It does not take the next part in time.
-        OSError: It went away.
+        TimeoutError: The client does not receive a part in time.
+        OSError: The client is gone.
     """
     view = memoryview(content)
     for start in range(0, len(view), limits.part_bytes):

@@ -1,7 +1,7 @@
-"""Files of a served folder: only plain files are opened, and only so much of them is read.
+"""Files of a served folder: only regular files are opened, and only up to a size.
 
-Whoever can write into the folder could otherwise have the server show any file of the machine by a
-link, wait for ever at a pipe, or fill its memory. Knows JSON; knows no run.
+Otherwise, whoever can write into the folder could make the server show any file of the machine
+through a link, wait for ever on a pipe, or run out of memory.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tenbin.errors import ResultError
 _MEBIBYTE = 1 << 20
 MOST_JSON = 64 * _MEBIBYTE
 MOST_SAMPLES = 4096 * _MEBIBYTE
-"""Bytes of samples once unpacked, as their file names them."""
+"""Uncompressed bytes of samples, as the file states them."""
 
 
 class DamagedError(ResultError):
-    """A file of a run is not what it should be; the message says what it is."""
+    """A file of a run is not what it should be; the message says why."""
 
 
 def check_plain(path: Path) -> os.stat_result:
-    """See that a path is a plain file.
+    """Check that a path is a regular file.
 
     Raises:
         DamagedError: It is missing, or something else.
@@ -37,29 +37,29 @@ def check_plain(path: Path) -> os.stat_result:
     except OSError as error:
         raise DamagedError(f"{path.name}: {error.strerror}") from None
     if stat.S_ISLNK(found.st_mode):
-        raise DamagedError(f"{path.name} is a link, and links are not followed")
+        raise DamagedError(f"{path.name} is a symbolic link, which is not followed")
     if not stat.S_ISREG(found.st_mode):
-        raise DamagedError(f"{path.name} is no plain file")
+        raise DamagedError(f"{path.name} is not a regular file")
     return found
 
 
 def read_json(path: Path, most: int = MOST_JSON) -> Any:
-    """The JSON of a plain file.
+    """Return the JSON of a regular file.
 
     Raises:
-        DamagedError: It is no plain file, too large, or no JSON.
+        DamagedError: It is not a regular file, too large, or no JSON.
     """
     check_plain(path)
     try:
-        # It may have become a link or a pipe since.
+        # It may have become a link or a pipe since the check.
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as opened:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise DamagedError(f"{path.name} is no plain file")
+                raise DamagedError(f"{path.name} is not a regular file")
             content = opened.read(most + 1)
     except OSError as error:
         is_link = error.errno == errno.ELOOP
-        reason = "is a link, and links are not followed" if is_link else str(error.strerror)
+        reason = "is a symbolic link, which is not followed" if is_link else str(error.strerror)
         raise DamagedError(f"{path.name}: {reason}") from None
     if len(content) > most:
         raise DamagedError(f"{path.name} is larger than {most // _MEBIBYTE} MiB")
@@ -68,7 +68,7 @@ def read_json(path: Path, most: int = MOST_JSON) -> Any:
     except RecursionError:
         raise DamagedError(f"{path.name} is nested too deeply") from None
     except ValueError:
-        raise DamagedError(f"{path.name} is no whole JSON") from None
+        raise DamagedError(f"{path.name} is not valid JSON") from None
 
 
 def _refuse(name: str) -> None:
@@ -76,7 +76,7 @@ def _refuse(name: str) -> None:
 
 
 def check_samples(path: Path) -> None:
-    """See that samples are a plain file of a size that can be shown.
+    """Check that samples are a regular file of a size that can be shown.
 
     Raises:
         DamagedError: They are not.
@@ -90,16 +90,16 @@ def check_samples(path: Path) -> None:
             told = file.metadata
             size = sum(told.row_group(n).total_byte_size for n in range(told.num_row_groups))
     except (OSError, pa.ArrowException):
-        raise DamagedError(f"{path.name} is no whole Parquet file") from None
+        raise DamagedError(f"{path.name} is not a valid Parquet file") from None
     if size > MOST_SAMPLES:
         raise DamagedError(
-            f"{path.name} holds more than {MOST_SAMPLES // _MEBIBYTE:,} MiB of samples: make its"
-            " report with tenbin report"
+            f"{path.name} holds more than {MOST_SAMPLES // _MEBIBYTE:,} MiB of samples:"
+            " use tenbin report instead"
         )
 
 
 def text(value: Any, name: str) -> str:
-    """A text out of a damaged file, or nothing where it names none.
+    """Return a text from an untrusted file; empty for null.
 
     Raises:
         DamagedError: It is something else, or very long.
@@ -107,13 +107,13 @@ def text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > 1_000:
-        raise DamagedError(f"its {name} is no name")
-    # A lone surrogate cannot be sent.
+        raise DamagedError(f"its {name} is not a name")
+    # A lone surrogate cannot be encoded as UTF-8.
     return value.encode("utf-8", "backslashreplace").decode()
 
 
 def number(value: Any, name: str) -> float | None:
-    """A finite number, or None where none is named.
+    """Return a finite number; None for null.
 
     Raises:
         DamagedError: It is something else.
@@ -122,28 +122,28 @@ def number(value: Any, name: str) -> float | None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not abs(value) < 1e15 or math.isnan(value):
-        raise DamagedError(f"its {name} is no number that can be shown")
+        raise DamagedError(f"its {name} is not a number that can be shown")
     return float(value) if isinstance(value, float) else value
 
 
 def count(value: Any, name: str) -> int:
-    """A number of things.
+    """Return a non-negative integer.
 
     Raises:
         DamagedError: It is none.
     """
     found = number(value, name)
     if not isinstance(value, int) or found is None or found < 0:
-        raise DamagedError(f"its {name} is no count")
+        raise DamagedError(f"its {name} is not a count")
     return value
 
 
 def mapping(value: Any, name: str) -> dict[str, Any]:
-    """Entries by name.
+    """Return a JSON object.
 
     Raises:
         DamagedError: It is something else.
     """
     if not isinstance(value, dict):
-        raise DamagedError(f"its {name} has no entries")
+        raise DamagedError(f"its {name} is not an object")
     return value

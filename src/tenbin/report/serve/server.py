@@ -1,7 +1,4 @@
-"""A server over one folder: so many connections at a time, each with a thread of its own.
-
-Knows sockets and bounds; `handling` knows addresses.
-"""
+"""The HTTP server of one folder: a thread per connection, a limited number at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from tenbin.report.html.messages import messages
 from tenbin.report.serve.access import Access
 from tenbin.report.serve.handler import BUSY, Handler
 from tenbin.report.serve.index import list_runs
-from tenbin.report.serve.pages import Library
+from tenbin.report.serve.pages import PageCache
 from tenbin.report.serve.request_limits import Limits
 
 
@@ -40,10 +37,10 @@ class Server(ThreadingHTTPServer):
     ) -> None:
         messages(language)
         list_runs(root)
-        self.library = Library(root, language)
+        self.pages = PageCache(root, language)
         self.log = log
         self.limits = limits or Limits()
-        self._places = BoundedSemaphore(self.limits.connections)
+        self._slots = BoundedSemaphore(self.limits.connections)
         try:
             super().__init__((host, port), Handler)
         except OSError as error:
@@ -54,14 +51,14 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """The address to open in a browser, with the token if there is one."""
         shown = self.access.host if ":" not in self.access.host else f"[{self.access.host}]"
         secret = f"?{self.access.query}" if self.access.token else ""
         return f"http://{shown}:{self.access.port}/{secret}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Give a connection a thread, or send it away where all places are taken."""
-        if not self._places.acquire(blocking=False):
+        """Start a thread for a connection, or answer 503 if there are too many."""
+        if not self._slots.acquire(blocking=False):
             with suppress(OSError):
                 request.setblocking(False)
                 request.send(BUSY)
@@ -70,17 +67,17 @@ class Server(ThreadingHTTPServer):
         try:
             super().process_request(request, client_address)
         except BaseException:
-            self._places.release()
+            self._slots.release()
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer one connection's requests, and free its place."""
+        """Answer the requests of one connection and release its slot."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._places.release()
+            self._slots.release()
 
     def handle_error(self, request: socket.socket | Any, client_address: Any) -> None:
-        """A connection broke: that is no news."""
+        """Log a broken connection without a traceback."""
         if self.log is not None:
             self.log("a connection broke")
