@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
@@ -70,6 +69,9 @@ def _made_visible(value: Any) -> Any:
         return {_made_visible(key): _made_visible(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_made_visible(one) for one in value)
+    # Commands that print no record, such as `tenbin journal`, do without this slow import.
+    from pydantic import BaseModel
+
     if isinstance(value, BaseModel):
         # Only what was set, since `Record.states` tells absent keys from null.
         stated = {name: one for name, one in value if name in value.model_fields_set}
