@@ -14,13 +14,7 @@ _MOST_ROWS = 120
 
 def score_chart(runs: Sequence[RunSummary], say: Mapping[str, str]) -> Chart | None:
     """Return the chart of every cell's first metric with its 95% interval; None without any."""
-    rows = [
-        row
-        for number, run in enumerate(runs)
-        for cell in run.cells
-        if cell.role == "score"
-        for row in _row(number, run, cell)
-    ]
+    rows = _rows(runs)
     if not rows or len(rows) > _MOST_ROWS:
         return None
     several = len(runs) > 1
@@ -65,6 +59,16 @@ def score_chart(runs: Sequence[RunSummary], say: Mapping[str, str]) -> Chart | N
         build,
         say["chart_scores_note"],
     )
+
+
+def _rows(runs: Sequence[RunSummary]) -> list[Row]:
+    return [
+        row
+        for number, run in enumerate(runs)
+        for cell in run.cells
+        if cell.role == "score"
+        for row in _row(number, run, cell)
+    ]
 
 
 def _row(number: int, run: RunSummary, cell: CellSummary) -> list[Row]:
