@@ -30,7 +30,6 @@ from tenbin.journal.payloads import decode, encode
 from tenbin.journal.store import Journal
 from tenbin.pipeline.record import run_file
 from tenbin.records import Picked, Response, Rolled, Scores, Text, Usage
-from tenbin.results.folder import RunFolder, write_run
 from tenbin.results.migrate import migrate
 from tenbin.results.progress import read_progress, write_progress
 from tenbin.results.read import read_run, read_samples
@@ -38,7 +37,7 @@ from tenbin.results.schema import Sample
 from tenbin.results.write import write_samples
 from tenbin.sandbox.printable import brief, visible
 from tenbin.statistics.alignment import natural_order
-from tests.report.made_run import choice_row, config, result
+from tests.report.made_run import choice_row, config, result, write
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -181,7 +180,7 @@ def test_a_stored_run(documents: list[tuple[str, str, float | None]], noted: Any
     document = result({"made": config("made")}, rows, model={"model": "made", "noted": noted})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_run(RunFolder(folder, folder / "result.json"), document, rows, document["config"])
+        write(folder, document, rows)
         stored = read_run(folder)
         assert stored.result.to_json() == {
             **migrate(json.loads(json.dumps(document)), stored.version),

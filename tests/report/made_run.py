@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tenbin.results.folder import RunFolder, write_run
+from tenbin.results.folder import RunFolder
 from tenbin.results.read import parse_result
 from tenbin.results.schema import CellConfig, RunResult, Sample
+from tenbin.results.write import write_run
 
 
 def config(task: str, **changes: Any) -> dict[str, Any]:
@@ -165,7 +166,8 @@ def choice_sample(id: str, at: int, **changes: Any) -> Sample:
 
 def write(folder: Path, document: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    write_run(RunFolder(folder, folder / "result.json"), document, rows, document["config"])
+    result, samples = RunResult.model_validate(document), map(Sample.from_json, rows)
+    write_run(RunFolder(folder, folder / "result.json"), result, samples, document["config"])
     return folder
 
 

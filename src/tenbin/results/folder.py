@@ -16,20 +16,15 @@ import os
 import re
 import socket
 import weakref
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ConfigError
 from tenbin.files.atomic import remove_abandoned
 from tenbin.files.disk_errors import unwritten, writing
-
-if TYPE_CHECKING:
-    from tenbin.results.read import StoredRun
 
 RESULT, SAMPLES, RUN_FILE = "result.json", "samples.parquet", "run.yaml"
 REMEDY = "name another place with --output_path: all answers are kept in the journal"
@@ -217,25 +212,3 @@ def discard_reports(folder: RunFolder) -> None:
     with writing(folder.path, REMEDY):
         for name in _OF_ONE_RUN:
             (folder.path / name).unlink(missing_ok=True)
-
-
-def read_run(path: str | Path) -> StoredRun:
-    """The same as `results.read.read_run`."""
-    from tenbin.results import read
-
-    return read.read_run(path)
-
-
-def write_run(
-    folder: RunFolder,
-    document: Mapping[str, Any],
-    rows: Iterable[Mapping[str, Any]],
-    run_file: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Write a run that is given as plain values."""
-    from tenbin.results import write
-    from tenbin.results.schema import RunResult, Sample
-
-    result = RunResult.model_validate(document)
-    samples = (Sample.from_json(row) for row in rows)
-    return write.write_run(folder, result, samples, run_file).to_json()

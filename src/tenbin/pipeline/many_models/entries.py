@@ -158,15 +158,15 @@ def known_result(entry: Entry) -> Mapping[str, Any] | None:
     """
     try:
         stored = read_run(entry.result)
-        document = stored.document
+        result = stored.result
         same = (
-            document.get("tenbin_version") == __version__
-            and document.get("config") == entry.config.recorded()
-            and not document.get("failures")
-            and not document.get("partial")
+            result.tenbin_version == __version__
+            and result.config == entry.config.recorded()
+            and not result.failures
+            and not result.partial
         )
         if same:
             stored.check_samples()
     except ResultError:
         return None
-    return document if same else None
+    return result.to_json() if same else None
