@@ -23,7 +23,7 @@ PROFILES = (None, "jp-stable")
 
 def shots_of(task: Task) -> tuple[int, ...]:
     """The numbers of examples that a task's golden prompts are rendered with."""
-    return (0,) if task.kind == "roll" else (0, 2)
+    return (0,) if task.kind == "perplexity" else (0, 2)
 
 
 def current() -> dict[str, list[dict[str, Any]]]:

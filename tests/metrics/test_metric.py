@@ -61,7 +61,7 @@ def test_every_metric_of_tenbin_is_declared() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"kind": "translate"}, "kind must be one of choice, generate, roll"),
+        ({"kind": "translate"}, "kind must be one of choice, generate, perplexity"),
         ({"kind": "generate", "aggregation": "mcc"}, "'mcc' does not suit a generate task"),
         ({"kind": "generate", "options": {"other": bool}}, "differ: option, other"),
         ({"kind": "generate"}, "differ: option"),
@@ -149,7 +149,7 @@ from tenbin.metrics import metric
 def longest(choices):
     return max(range(len(choices.texts)), key=lambda at: len(choices.texts[at]))
 
-@metric("line_perplexity", "roll")
+@metric("line_perplexity", "perplexity")
 def lines(text):
     return text.count("\\n") + 1
 """
@@ -159,8 +159,8 @@ def lines(text):
     )
     assert (chosen.predicted, chosen.answer, chosen.value) == (1, "bcd", 0.0)
     (rolled,) = judge(
-        make_task("roll", ["line_perplexity"]),
-        make_prompt(kind="roll", text="one\ntwo", target=None),
+        make_task("perplexity", ["line_perplexity"]),
+        make_prompt(kind="perplexity", text="one\ntwo", target=None),
         Rolled(-3.0, 2),
     )
     assert (rolled.value, rolled.weight) == (-3.0, 2.0)

@@ -34,14 +34,14 @@ def test_lengths(text: str, words: int, size: int, characters: int) -> None:
 
 
 def test_lower_is_better_in_every_metric_of_whole_texts() -> None:
-    rolls = [metric for metric in METRICS.values() if metric.kind == "roll"]
+    rolls = [metric for metric in METRICS.values() if metric.kind == "perplexity"]
     assert [metric.name for metric in rolls] == ROLLS
     assert not any(metric.higher_is_better for metric in rolls)
 
 
 def test_outcomes_hold_likelihood_and_length() -> None:
-    task = make_task("roll", ROLLS)
-    prompt = make_prompt(kind="roll", text="naïve cat", target=None)
+    task = make_task("perplexity", ROLLS)
+    prompt = make_prompt(kind="perplexity", text="naïve cat", target=None)
     outcomes = judge(task, prompt, Rolled(-12.5, 4))
     assert [outcome.metric for outcome in outcomes] == [name for name, _ in metric_names(task)]
     assert [outcome.value for outcome in outcomes] == [-12.5] * 4
@@ -49,15 +49,15 @@ def test_outcomes_hold_likelihood_and_length() -> None:
 
 
 def test_a_failure_has_no_value() -> None:
-    task = make_task("roll", ROLLS)
-    outcomes = judge(task, make_prompt(kind="roll"), Failure("out_of_memory", "no room"))
+    task = make_task("perplexity", ROLLS)
+    outcomes = judge(task, make_prompt(kind="perplexity"), Failure("out_of_memory", "no room"))
     assert [outcome.value for outcome in outcomes] == [None] * 4
 
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(TaskError, match="cannot be judged"):
-        judge(make_task("roll", ROLLS), make_prompt(kind="roll"), Text("a", "end", 1))
-    with pytest.raises(TaskError, match="judges roll tasks, but this is a choice task"):
+        judge(make_task("perplexity", ROLLS), make_prompt(kind="perplexity"), Text("a", "end", 1))
+    with pytest.raises(TaskError, match="judges perplexity tasks, but this is a choice task"):
         metric_names(make_task("choice", ["bits_per_byte"]))
-    with pytest.raises(TaskError, match="judges choice tasks, but this is a roll task"):
-        metric_names(make_task("roll", ["acc"]))
+    with pytest.raises(TaskError, match="judges choice tasks, but this is a perplexity task"):
+        metric_names(make_task("perplexity", ["acc"]))

@@ -25,7 +25,7 @@ from tests.metrics.samples import CELL, make_prompt
 def queue_of(count: int) -> RequestQueue:
     plan = Plan()
     texts = [f"text {at * 37 % count}" for at in range(count)]
-    prompts = [make_prompt(kind="roll", text=text, document=text) for text in texts]
+    prompts = [make_prompt(kind="perplexity", text=text, document=text) for text in texts]
     plan.add(CELL, prompts, unconditional=False)
     return plan.queue
 

@@ -31,7 +31,7 @@ def many_prompts() -> list[Prompt]:
             make_prompt(text=text, document=f"g{at}", thinking=Thinking(budget=9)),
             make_prompt(text=text, document=f"d{at}", sampling=WARM, repeats=3),
             replace(make_choice_prompt("はい", "いいえ"), text=text, document=f"c{at}"),
-            make_prompt(kind="roll", text=text, document=f"r{at}", target=None),
+            make_prompt(kind="perplexity", text=text, document=f"r{at}", target=None),
         ]
     return made
 
@@ -48,7 +48,7 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
 def test_every_kind_becomes_its_request() -> None:
     plan = Plan()
     plan.add(CELL, [make_prompt(text="t"), make_choice_prompt("a", "b")], False)
-    plan.add(OTHER, [make_prompt(kind="roll", text="t", target=None, cell=OTHER)], False)
+    plan.add(OTHER, [make_prompt(kind="perplexity", text="t", target=None, cell=OTHER)], False)
     requests = list(plan.queue.open())
     kinds = [type(request) for request in requests]
     assert kinds == [Generate, Score, Rolling], "the same text is another question as a roll"
@@ -58,7 +58,9 @@ def test_every_kind_becomes_its_request() -> None:
 
 def test_a_text_that_occurs_twice_is_weighed_once() -> None:
     plan = Plan()
-    plan.add(CELL, [make_prompt(kind="roll", text=text, document=text) for text in "aba"], False)
+    plan.add(
+        CELL, [make_prompt(kind="perplexity", text=text, document=text) for text in "aba"], False
+    )
     assert [request.place[1] for request in plan.queue.open()] == ["a", "b"]
     planned = planned_in(plan)
     assert len(planned) == len(plan) == 3
@@ -105,7 +107,9 @@ def test_a_walk_goes_by_kind_text_and_key(plan: Plan) -> None:
 def test_texts_sort_as_in_memory(texts: str) -> None:
     plan = Plan()
     written = [one + other for one in texts for other in texts] + list(texts)
-    prompts = [make_prompt(kind="roll", text=t, document=str(n)) for n, t in enumerate(written)]
+    prompts = [
+        make_prompt(kind="perplexity", text=t, document=str(n)) for n, t in enumerate(written)
+    ]
     plan.add(CELL, prompts, False)
     assert [request.place[1] for request in plan.queue.walk()] == sorted(set(written))
 

@@ -18,7 +18,7 @@ TASK = Task(
     language="en",
     family="pages",
     group=None,
-    kind="roll",
+    kind="perplexity",
     dataset=Dataset("pages"),
     split="test",
     fewshot=FewshotPlan(None),
@@ -45,7 +45,7 @@ def test_texts_stay_as_they_are() -> None:
         prompts = build(*odd, target=target)
         assert [prompt.text for prompt in prompts] == odd
     assert {(p.kind, p.continuations, p.target, p.examples) for p in prompts} == {
-        ("roll", None, None, ())
+        ("perplexity", None, None, ())
     }
 
 

@@ -23,7 +23,7 @@ def test_outcomes_survive_the_samples_file(tmp_path: Path) -> None:
 
 def test_outcomes_of_whole_texts_keep_their_length(tmp_path: Path) -> None:
     cell = Cell("pages", "1.0", "default", 0, 1234)
-    prompt = Prompt(cell, "d1", "en", None, "roll", "a b", None, None, None, (), None, (), 0)
+    prompt = Prompt(cell, "d1", "en", None, "perplexity", "a b", None, None, None, (), None, (), 0)
     outcome = Outcome(cell, "d1", "word_perplexity", -7.5, weight=2.0)
     row = make_sample(prompt, Rolled(-7.5, 3), None, (outcome,))
     assert (row.logprobs, row.token_counts) == ([-7.5], [3])

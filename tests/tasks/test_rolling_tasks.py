@@ -40,7 +40,7 @@ metric_list:
 metadata: {version: 2.0}
 """
     task = load(tmp_path, more)
-    assert (task.kind, task.split, task.version) == ("roll", "test", "2.0")
+    assert (task.kind, task.split, task.version) == ("perplexity", "test", "2.0")
     assert task.fewshot.split is None, "there are no examples to draw"
     assert task.templates["default"].target == "{{page}}"
     assert [use.metric for use in task.metrics] == ["word_perplexity", "bits_per_byte"]

@@ -54,7 +54,7 @@ class CharacterInspector:
     def _tokenize(self, prompt: Prompt) -> TokenizedPrompt:
         found = self.tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         context = self.vocabulary.prefix + tuple(map(ord, prompt.text))
-        if prompt.kind == "roll":
+        if prompt.kind == "perplexity":
             return TokenizedPrompt(prompt.document, context, context, windows=(context,))
         answers = tuple(tuple(map(ord, text)) for text in prompt.continuations or ())
         return TokenizedPrompt(

@@ -105,7 +105,7 @@ def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
         "num_fewshot": prompt.cell.shots,
         "examples": list(prompt.examples),
     }
-    if prompt.kind == "roll":
+    if prompt.kind == "perplexity":
         row["lengths"] = _lengths(prompt.text, tokenizer)
     elif tokenizer is not None:
         from dataclasses import asdict
@@ -149,7 +149,7 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     # As it is, nothing wrapped: what is shown is what the model reads, control characters by name.
     print(visible(prompt.text))
     console.print()
-    if prompt.kind == "roll":
+    if prompt.kind == "perplexity":
         lengths = _lengths(prompt.text, tokenizer).items()
         shown = ", ".join(f"{count:,} {name}" for name, count in lengths)
         console.print(Text(f"scored as a whole: {shown}", style="dim"))
@@ -163,7 +163,7 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
             right = position == prompt.gold
             mark = "→" if right else " "
             console.print(Text(f"scored {mark} {continuation!r}", style="green" if right else ""))
-    if tokenizer is not None and prompt.kind != "roll":
+    if tokenizer is not None and prompt.kind != "perplexity":
         found = tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
         merged = "merged across the boundary" if found.merged else "clean boundary"
         overflow = f"overflows by {found.overflow}" if found.overflow else "fits"

@@ -27,7 +27,7 @@ Aggregation = Literal[
 _AGGREGATIONS: Mapping[Kind, tuple[Aggregation, ...]] = {
     "choice": ("mean", "balanced_acc", "mcc", "macro_f1"),
     "generate": ("mean",),
-    "roll": ("weighted_perplexity", "bits_per_byte"),
+    "perplexity": ("weighted_perplexity", "bits_per_byte"),
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -87,7 +87,7 @@ class Metric:
     @property
     def top(self) -> float | None:
         """The highest value that a document can have; None where there is no such bound."""
-        if self.kind == "roll":
+        if self.kind == "perplexity":
             return None
         return 100.0 if self.percent else 1.0
 
@@ -132,7 +132,7 @@ def metric(
     Raises:
         PluginError: The arguments contradict each other or the function.
     """
-    rolls = kind == "roll"
+    rolls = kind == "perplexity"
     better = not rolls if higher_is_better is None else higher_is_better
 
     def declare(function: Function) -> Function:

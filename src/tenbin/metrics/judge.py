@@ -70,7 +70,7 @@ def judge(
     texts = [one.text for one in sampled if isinstance(one, Text)]
     if task.kind == "generate" and len(texts) == len(sampled):
         return _judge_texts(task, prompt, texts)
-    if task.kind == "roll" and isinstance(response, Rolled):
+    if task.kind == "perplexity" and isinstance(response, Rolled):
         return [_judge_rolled(use, prompt, response) for use in task.metrics]
     raise TaskError(f"{task.name}: a {task.kind} task cannot be judged by {response!r}")
 

@@ -13,25 +13,25 @@ from tenbin.metrics.base import metric
 _WHITE_SPACE = re.compile(r"\s+")
 
 
-@metric("word_perplexity", "roll")
+@metric("word_perplexity", "perplexity")
 def count_words(text: str) -> int:
     """What white space divides, as lm-eval counts: an empty piece at either end is a word too."""
     return len(_WHITE_SPACE.split(text))
 
 
-@metric("byte_perplexity", "roll")
+@metric("byte_perplexity", "perplexity")
 def count_bytes(text: str) -> int:
     """Bytes of the text in UTF-8."""
     return len(text.encode("utf-8"))
 
 
-@metric("bits_per_byte", "roll", aggregation="bits_per_byte")
+@metric("bits_per_byte", "perplexity", aggregation="bits_per_byte")
 def bits_per_byte(text: str) -> int:
     """Bytes of the text in UTF-8; aggregated to the bits that one of them takes."""
     return count_bytes(text)
 
 
-@metric("char_perplexity", "roll")
+@metric("char_perplexity", "perplexity")
 def count_characters(text: str) -> int:
     """Unicode code points, spaces and line ends among them: for scripts without spaces too."""
     return len(text)

@@ -113,7 +113,7 @@ def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[Cell
 
 def _check_perplexity(config: RunConfig, setup: CellSetup, entry: str) -> None:
     """Refuse options about prompts for perplexity tasks: a whole text has no prompt."""
-    if setup.task.kind != "roll":
+    if setup.task.kind != "perplexity":
         return
     if setup.cell.shots:
         several = f"give a number for each entry of --tasks, 0 for {entry}"

@@ -17,6 +17,7 @@ from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import GroupScore
 from tenbin.plugins import BACKENDS, Plugin, entry_points
 from tenbin.records import Cell, ScoreRow, Template
+from tenbin.records.task import stored_kind
 from tenbin.results.identity import RunIdentity, run_id
 from tenbin.results.provenance import git_revision, library_versions
 from tenbin.results.schema import (
@@ -286,7 +287,7 @@ def _cell_config(setup: CellSetup) -> CellConfig:
         language=task.language,
         family=task.family,
         parallel=ParallelEntry(**asdict(task.parallel)) if task.parallel is not None else None,
-        output_type=task.kind,
+        output_type=stored_kind(task.kind),
         dataset=task.dataset.name,
         dataset_config=task.dataset.config,
         split=task.split,

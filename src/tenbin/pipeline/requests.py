@@ -31,7 +31,7 @@ QUEUE_TABLES = (
 
 def requests_of(prompt: Prompt) -> list[Request]:
     """What a prompt asks: one request, or one for each answer that is sampled."""
-    if prompt.kind == "roll":
+    if prompt.kind == "perplexity":
         return [roll_request(prompt.text)]
     if prompt.continuations is not None:
         return [score_request(prompt.text, prompt.continuations)]

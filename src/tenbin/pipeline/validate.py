@@ -51,7 +51,7 @@ def validate_task(task: Task, choice: DataChoice) -> Checked:
         findings.append(Finding("error", f"split {task.split}", str(error)))
         return Checked(task, 0, len(task.templates), tuple(findings))
     findings += _check_pool(task, scored, choice)
-    check = _check_texts if task.kind == "roll" else _check_template
+    check = _check_texts if task.kind == "perplexity" else _check_template
     for template in task.templates.values():
         findings += check(task, template, scored.documents)
     return Checked(task, len(scored.documents), len(task.templates), tuple(findings))

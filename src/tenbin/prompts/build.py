@@ -128,7 +128,7 @@ def build_prompts(
         tokenizer: Measures windows; None leaves every prompt whole.
         chat: Formats conversations; None: the tokenizer does.
     """
-    if task.kind == "roll":
+    if task.kind == "perplexity":
         return _whole_texts(task, cell, documents, limit, settings)
     if chat is None and tokenizer is not None:
         chat = tokenizer.chat
@@ -177,7 +177,7 @@ def _whole_texts(
             document=document.id,
             language=task.language,
             group=document.group,
-            kind="roll",
+            kind="perplexity",
             text=whole_text(task, template, document),
             continuations=None,
             choices=None,

@@ -111,7 +111,7 @@ def _refuse_shadowed(task: Task, template: Template, document: Document) -> None
     named = _special_names(tuple(source for source in sources if isinstance(source, str)))
     if task.references is not None:
         named |= {task.references.partition(".")[0]} & _OWN_NAMES.keys()
-    if task.kind == "roll":
+    if task.kind == "perplexity":
         named -= _OWN_NAMES.keys()
     for name in sorted(named & document.fields.keys()):
         meaning = _OWN_NAMES.get(name, "a word of the template language")

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["choice", "generate", "roll"]
-"""How a task asks: score given choices, generate text, or weigh a whole text."""
+Kind = Literal["choice", "generate", "perplexity"]
+"""How a task asks: score given choices, generate text, or score a whole text."""
+
+
+def stored_kind(kind: Kind) -> str:
+    """The word for a kind in files: `roll` for perplexity, as the first version wrote it."""
+    return "roll" if kind == "perplexity" else kind
 
 
 DEFAULT_TEMPLATE = "default"

@@ -34,13 +34,13 @@ from tenbin.tasks.task_file import read_mapping
 _KINDS: Mapping[str, Kind] = {
     "multiple_choice": "choice",
     "generate_until": "generate",
-    "loglikelihood_rolling": "roll",
+    "loglikelihood_rolling": "perplexity",
 }
 _METRICS: Mapping[Kind, tuple[str, ...]] = {
     "choice": ("acc", "acc_norm"),
     "generate": ("exact_match",),
     # lm-eval's three count words by spaces; where there are none a character is the better unit.
-    "roll": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
+    "perplexity": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
 }
 # lm-eval's defaults, so that its files mean here what they mean there.
 _DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
@@ -142,7 +142,7 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
     by_language = file.languages.get(language, OverrideBlock())
     layers: list[OverrideBlock] = [by_language, by_version, file]
     kind = _KINDS[file.output_type]
-    if kind == "roll":
+    if kind == "perplexity":
         _refuse_prompt_keys(file, layers)
     templates = {template.name: template for template in _templates(layers, kind, profile)}
     num_choices = _num_choices(file, layers, templates.values(), kind)
@@ -166,7 +166,7 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
         kind=kind,
         dataset=_dataset(file, language),
         split=_scored_split(file),
-        fewshot=FewshotPlan(None) if kind == "roll" else _fewshot(file, layers),
+        fewshot=FewshotPlan(None) if kind == "perplexity" else _fewshot(file, layers),
         templates=templates,
         default_template=default,
         metrics=_metrics(layers, kind),
@@ -250,7 +250,7 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
     text = _first(wording, "doc_to_text")
     target = _first(wording, "doc_to_target")
     choices = _first(wording, "doc_to_choice")
-    if kind == "roll":
+    if kind == "perplexity":
         text = _only_target(name, wording, text)
     if text is None:
         raise TaskError(f"template {name!r} has no doc_to_text")

@@ -64,14 +64,14 @@ def test_prompts_of_generation_are_those_of_a_run(bos_tokenizer: Any) -> None:
 
 def test_whole_texts_are_cut_as_a_run_cuts_them(bos_tokenizer: Any) -> None:
     tokenizer = HfTokenizer(bos_tokenizer, 8)
-    prompts = [prompt(text * 6, document=text, kind="roll") for text in TEXTS]
+    prompts = [prompt(text * 6, document=text, kind="perplexity") for text in TEXTS]
     asked = encode_rolling(tokenizer, [Rolling("", text * 6) for text in TEXTS])
     for reading, rows in zip(HfInspector(tokenizer, "joint").tokenize(prompts), asked, strict=True):
         assert not isinstance(rows, Failure)
         assert reading.windows == tuple(row.ids for row in rows) and len(rows) > 1
         assert needed(reading) == 8 and reading.truncated == 0
     (empty,) = HfInspector(HfTokenizer(make_tokenizer(), 8), "joint").tokenize(
-        [prompt("", kind="roll")]
+        [prompt("", kind="perplexity")]
     )
     assert empty.failure == "empty_text"
 

@@ -63,7 +63,11 @@ class HfInspector:
     def tokenize(self, prompts: Sequence[Prompt]) -> list[TokenizedPrompt]:
         """Tokenize each prompt exactly as a run would."""
         try:
-            by_kind = {"choice": self._scored, "generate": self._generated, "roll": self._rolling}
+            by_kind = {
+                "choice": self._scored,
+                "generate": self._generated,
+                "perplexity": self._rolling,
+            }
             found: dict[int, TokenizedPrompt] = {}
             for kind, tokenize in by_kind.items():
                 part = [at for at, prompt in enumerate(prompts) if prompt.kind == kind]

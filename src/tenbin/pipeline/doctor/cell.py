@@ -91,7 +91,7 @@ def examine_cell(
     template = setup.task.templates[setup.cell.template]
     markers = _read(find_markers(fixed_texts(template)), reader, template.stop)
     fit = judge_fit(template, markers, reader.vocabulary, config.apply_chat_template)
-    if setup.task.kind == "roll":
+    if setup.task.kind == "perplexity":
         fit = Fit("no sign", "texts are weighed as they are: there is no wording")
     scored, pool = data.for_cell(setup)[0].documents, data.pool(setup)
     try:

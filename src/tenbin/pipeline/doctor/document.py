@@ -10,6 +10,7 @@ from tenbin.analysis.doctor.template_fit import chat_kind
 from tenbin.analysis.doctor.vocabulary import Spelling
 from tenbin.pipeline.doctor.cell import CellDiagnosis
 from tenbin.pipeline.doctor.examine import EVERYTHING, Examination
+from tenbin.records.task import stored_kind
 
 
 def as_document(found: Examination) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def _cell_document(cell: CellDiagnosis) -> dict[str, Any]:
         "version": setup.cell.version,
         "template": setup.cell.template,
         "language": setup.task.language,
-        "kind": setup.task.kind,
+        "kind": stored_kind(setup.task.kind),
         "num_fewshot": setup.cell.shots,
         "meant_for": setup.task.templates[setup.cell.template].meant_for,
         "severity": cell.severity,
