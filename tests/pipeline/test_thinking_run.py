@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def test_thoughts_that_nobody_counted(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_runs_with_other_budgets_are_not_compared_unawares() -> None:
     runs = [evaluate(thinking="on", thinking_budget=budget) for budget in (5, 60)]
-    with pytest.raises(TenbinError, match="greedy, thoughts of up to 5 tokens here"):
+    with pytest.raises(TenbinError, match="greedy, thinking of up to 5 tokens here"):
         tenbin.compare(*runs)
     assert tenbin.compare(*runs, allow=["decoding", "prompts"]).table()
 
@@ -150,13 +151,13 @@ def test_without_thinking_nothing_is_said_of_it() -> None:
 
 def test_a_run_says_what_is_scored_without_a_thought() -> None:
     run = evaluate(tasks=["mlogiqa_gen_ja", "jnli"], thinking="on")
-    (notice,) = [text for text in run.document["warnings"] if "thought" in text]
+    (notice,) = [text for text in run.document["warnings"] if "thinking" in text]
     assert notice.endswith(": jnli")
 
 
 def test_a_run_says_that_a_model_which_thinks_is_not_asked_to() -> None:
     backend = ScriptedBackend()
-    backend._tokenizer = Marked()
+    backend.capabilities = replace(backend.capabilities, tokenizer=Marked())
     (notice,) = evaluate(backend).document["warnings"][-1:]
     assert "without --thinking on" in notice and notice.endswith("(mlogiqa_gen_ja)")
     assert evaluate(backend, thinking="on").document["warnings"] == evaluate().document["warnings"]
@@ -171,11 +172,14 @@ def test_a_run_says_that_a_model_which_thinks_is_not_asked_to() -> None:
         ({"thinking": "a,b,c"}, "on, off, or the two marks"),
         ({"thinking": 3}, "on, off, or the two marks"),
         ({"thinking": "on", "thinking_budget": -1}, "of 0 or more"),
-        ({"thinking_budget": 5}, "bounds thoughts"),
-        ({"thinking": "off", "thinking_budget": 5}, "bounds thoughts"),
+        ({"thinking_budget": 5}, "limits thinking"),
+        ({"thinking": "off", "thinking_budget": 5}, "limits thinking"),
         ({"thinking": "on", "tasks": ["jnli"]}, "no chosen task generates"),
         ({"thinking": "on", "thinking_budget": 9999}, "9,999 tokens of thinking and"),
-        ({"chat_template_args": "enable_thinking=false"}, "variables of the model's chat template"),
+        (
+            {"chat_template_args": "enable_thinking=false"},
+            "no effect without the model's chat template",
+        ),
         ({"chat_template_args": "enable-thinking=1", "apply_chat_template": True}, "is none"),
     ],
 )
