@@ -68,7 +68,7 @@ class RunConfig:
     )
     seeds: int = option(
         values.count_up_to("MOST_SHOTS"), 1, SWEEP, "N",
-        "repeat everything with N draws of examples, from --seed upwards: shows mean, spread, "
+        "repeat everything with N samples of examples, from --seed upwards: shows mean, spread, "
         "and how much of the variance is due to prompt, examples and items",
     )  # fmt: skip
     select_on: str | None = option(
@@ -89,7 +89,7 @@ class RunConfig:
     )  # fmt: skip
     seed: int = option(
         values.WHOLE, 1234, PROMPTS, "N",
-        "seed for drawing few-shot examples and for sampled answers (default: {default})",
+        "seed for few-shot examples and sampled answers (default: {default})",
     )  # fmt: skip
     batch_size: int | Literal["auto"] = option(
         values.BATCH_SIZE, "auto", MODEL, "N", "rows per batch, or auto (default)"
@@ -129,7 +129,7 @@ class RunConfig:
     )
     fewshot: Literal["random", "fixed"] = option(
         values.choice("random", "fixed"), "random", PROMPTS, "MODE",
-        "random: each document draws its own examples (default); fixed: the same for all",
+        "random: each document has its own examples (default); fixed: the same for all",
     )  # fmt: skip
     gen_kwargs: Mapping[str, Any] = option(
         values.GENERATION, {}, GENERATION, "K=V[,K=V…]",

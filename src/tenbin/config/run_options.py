@@ -26,8 +26,8 @@ class RunOptions(TypedDict, total=False):
     num_fewshot_sweep: int | str | Sequence[int] | None
     """numbers of few-shot examples to try, such as 0,1,3,5"""
     seeds: int | None
-    """repeat everything with N draws of examples, from --seed upwards: shows mean, spread, and how
-    much of the variance is due to prompt, examples and items"""
+    """repeat everything with N samples of examples, from --seed upwards: shows mean, spread, and
+    how much of the variance is due to prompt, examples and items"""
     select_on: str | None
     """where the template is chosen: crossfit (default), each tenth of the scored documents by what
     is best on the others; or SPLIT:N, such as train:200, documents that are not scored"""
@@ -37,7 +37,7 @@ class RunOptions(TypedDict, total=False):
     limit: float | str | Sequence[float] | None
     """documents per task: a number, a fraction below 1, or one per entry of --tasks"""
     seed: int | None
-    """seed for drawing few-shot examples and for sampled answers (default: 1234)"""
+    """seed for few-shot examples and sampled answers (default: 1234)"""
     batch_size: int | Literal["auto"] | None
     """rows per batch, or auto (default)"""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] | None
@@ -59,7 +59,7 @@ class RunOptions(TypedDict, total=False):
     fewshot_as_multiturn: bool | None
     """few-shot examples as turns of the conversation"""
     fewshot: Literal["random", "fixed"] | None
-    """random: each document draws its own examples (default); fixed: the same for all"""
+    """random: each document has its own examples (default); fixed: the same for all"""
     gen_kwargs: str | Mapping[str, Any] | None
     """override the task's settings: temperature (above 0 samples, 0 is greedy), top_p, top_k,
     do_sample, max_gen_toks"""

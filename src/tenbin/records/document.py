@@ -61,7 +61,7 @@ class Prompt:
     sampling: Sampling | None = None
     """None: greedy decoding."""
     repeats: int = 1
-    """How many answers are drawn."""
+    """Number of sampled answers."""
     row: int | None = None
     """The document's number in its split, from 0."""
     item: str | None = None
@@ -73,5 +73,5 @@ class Prompt:
 
     @property
     def room(self) -> int:
-        """Tokens that may be written in all, thought and answer."""
+        """Most generated tokens: thinking and answer."""
         return self.max_gen_toks + (self.thinking.room if self.thinking else 0)

@@ -19,7 +19,7 @@ class Outcome:
     """None when the document failed: never a zero in disguise. For a roll its log-likelihood."""
     answer: str | None = None
     """What was read as the model's answer: a choice's text or an extracted string; of several
-    drawn answers the first."""
+    sampled answers the first."""
     predicted: int | None = None
     gold: int | None = None
     """Both as indices, for metrics over a confusion matrix."""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from tenbin.records.task import Sampling, Thinking
 
 Place: TypeAlias = tuple[int, str, str]
-"""A request's kind by number, what the model reads before anything is told apart, and the key."""
+"""Sort key that keeps requests with a common prefix together: (kind, prompt, key)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Score:
 
     @property
     def place(self) -> Place:
-        """Where it comes among others in a walk through the tree of their beginnings."""
+        """Sort key that puts it next to requests with a common prefix."""
         return 0, self.prompt, self.key
 
 
@@ -36,21 +36,21 @@ class Generate:
     sampling: Sampling | None = None
     """None: greedy decoding."""
     seed: int = 0
-    """Where an answer is drawn: decides it, together with prompt and settings. 63 bits."""
+    """Seed of a sampled answer; with prompt and settings it determines the answer. 63 bits."""
     sample: int = 0
-    """Which of several answers drawn to one prompt; for people, since `seed` differs anyway."""
+    """Index among several answers to one prompt; for display, since `seed` differs anyway."""
     thinking: Thinking | None = None
     """None: all that is written is the answer. Else stop strings and `max_gen_toks` hold for what
-    follows the thought."""
+    follows the thinking section."""
 
     @property
     def room(self) -> int:
-        """Tokens that may be written in all, thought and answer."""
+        """Most generated tokens: thinking and answer."""
         return self.max_gen_toks + (self.thinking.room if self.thinking else 0)
 
     @property
     def place(self) -> Place:
-        """Where it comes among others in a walk through the tree of their beginnings."""
+        """Sort key that puts it next to requests with a common prefix."""
         return 2, self.prompt, self.key
 
 
@@ -63,7 +63,7 @@ class Rolling:
 
     @property
     def place(self) -> Place:
-        """Where it comes among others in a walk through the tree of their beginnings."""
+        """Sort key that puts it next to requests with a common prefix."""
         return 1, self.text, self.key
 
 

@@ -10,8 +10,8 @@ Finish = Literal["stop", "end", "length"]
 
 
 ThinkingEnd = Literal["none", "closed", "budget", "open"]
-"""How a thought ended: there was none, its model closed it, its budget was spent and it was closed
-for the model, or it was never closed and no answer follows."""
+"""How the thinking section ended: there was none, the model closed it, its budget was used up and
+it was closed for the model, or it was never closed and no answer follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class Text:
     text: str
     finish: Finish
     token_count: int
-    """Of the answer; thoughts are counted apart."""
+    """Of the answer, without thinking."""
     truncated: int = 0
     thinking: str = ""
-    """What was thought before the answer, without the marks around it."""
+    """The thinking section, without its marks."""
     thinking_tokens: int = 0
     """What the model wrote before its answer, marks included."""
     thinking_end: ThinkingEnd = "none"
-    """`open`: the answer is empty, and `finish` says what ended the thought."""
+    """`open`: the answer is empty, and `finish` says what ended the thinking section."""
     usage: Usage | None = None
 
 

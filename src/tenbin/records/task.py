@@ -31,7 +31,7 @@ MOST_SHOTS = 10_000
 
 
 MOST_REPEATS = 10_000
-"""Answers drawn to one document."""
+"""Most answers sampled per document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class FilterUse:
 
 @dataclass(frozen=True, slots=True)
 class FewshotPlan:
-    """Where a task's examples come from and how they are drawn."""
+    """Where a task's few-shot examples come from and how they are sampled."""
 
     split: str | None
     sampler: Literal["default", "stratified"] = "default"
@@ -120,7 +120,7 @@ class FewshotPlan:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the tokens of an answer are drawn, where it is not the greedy one.
+    """Sampling settings of an answer that is not greedy.
 
     Applied in this order, as transformers does: temperature, top_k, top_p.
     """
@@ -128,28 +128,28 @@ class Sampling:
     temperature: float
     """Logits are divided by it; above 0."""
     top_p: float = 1.0
-    """Only the most likely tokens that together reach this share are drawn from; 1: all."""
+    """Sample from the most likely tokens that together reach this probability; 1: all."""
     top_k: int = 0
-    """Only so many of the most likely tokens are drawn from; 0: all."""
+    """Sample from this many of the most likely tokens; 0: all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """How a model that reasons before it answers marks its thoughts, and how long they may get."""
+    """Marks and token budget of a model's thinking section."""
 
     opening: str = "<think>"
     closing: str = "</think>"
     budget: int = 2048
-    """Tokens of thought; where they are spent, the thought is closed and the answer begins."""
+    """Most tokens of thinking; then the section is closed and the answer begins."""
 
     @property
     def closing_text(self) -> str:
-        """What ends a thought whose budget is spent: the mark as models are used to write it."""
+        """Text that closes a section whose budget is used up, as models write it themselves."""
         return f"\n{self.closing}\n\n"
 
     @property
     def room(self) -> int:
-        """Tokens that a thought may take with marks that do not count: never more than bytes."""
+        """Most tokens of the section with its marks, which have at most as many tokens as bytes."""
         return self.budget + len((self.opening + self.closing_text).encode())
 
 
@@ -194,7 +194,7 @@ class Task:
     sampling: Sampling | None = None
     """None: greedy decoding."""
     repeats: int = 1
-    """Answers that are drawn to each document."""
+    """Answers sampled per document."""
     thinking: Thinking | None = None
     """None: all that is written is the answer."""
     title: str = ""

@@ -17,7 +17,7 @@ def judge_thoughts(
     Args:
         kind: How its task asks.
         thinking: How the model is let think; None: not at all.
-        marks: What its files show around thoughts; None where they show nothing.
+        marks: Thinking marks in its files; None where there are none.
         documents: How many were looked at.
     """
     if kind != "generate" or marks is None:
@@ -30,10 +30,10 @@ def judge_thoughts(
                 "thoughts_in_answers",
                 "warning",
                 "a model that thinks would be run as if it did not",
-                f"{shown}; thoughts would count as answers and end at their stop strings and limit",
+                f"{shown}; thinking would be scored as the answer and cut at its stop strings and limit",
                 documents,
                 documents,
-                "add --thinking on, or switch thoughts off where the chat template can: "
+                "add --thinking on, or switch thinking off where the chat template can: "
                 "--chat_template_args enable_thinking=false",
             )
         ]

@@ -92,7 +92,7 @@ def examine_cell(
     markers = _read(find_markers(fixed_texts(template)), reader, template.stop)
     fit = judge_fit(template, markers, reader.vocabulary, config.apply_chat_template)
     if setup.task.kind == "perplexity":
-        fit = Fit("no sign", "texts are weighed as they are: there is no wording")
+        fit = Fit("no sign", "texts are scored as they are: there is no wording")
     scored, pool = data.for_cell(setup)[0].documents, data.pool(setup)
     try:
         prompts = list(_prompts(setup, scored, pool, config, reader))
