@@ -30,7 +30,7 @@ def judge_thoughts(
                 "thoughts_in_answers",
                 "warning",
                 "a model that thinks would be run as if it did not",
-                f"{shown}; thinking would be scored as the answer and cut at its stop strings and limit",
+                f"{shown}; thinking would be scored as the answer and cut at its stop strings",
                 documents,
                 documents,
                 "add --thinking on, or switch thinking off where the chat template can: "
