@@ -23,14 +23,14 @@ pytestmark = pytest.mark.usefixtures("cache")
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that can score and fails at writing."""
-    answer = ScriptedBackend._answer
+    answer = ScriptedBackend.answer
 
     def fails(self: ScriptedBackend, request: Request) -> Response:
         if isinstance(request, Generate):
             return Failure("broken", "it cannot write")
         return answer(self, request)
 
-    monkeypatch.setattr(ScriptedBackend, "_answer", fails)
+    monkeypatch.setattr(ScriptedBackend, "answer", fails)
 
 
 def test_a_task_without_any_score_is_no_success(

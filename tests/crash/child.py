@@ -144,13 +144,13 @@ def count_scripted(steps: Steps) -> None:
     """Note every answer that the scripted backend works out."""
     from tenbin.backends.scripted import ScriptedBackend
 
-    answer = ScriptedBackend._answer
+    answer = ScriptedBackend.answer
 
     def counted(self: Any, request: Any) -> Any:
         steps.note("computed", 1)
         return answer(self, request)
 
-    ScriptedBackend._answer = counted  # type: ignore[method-assign]
+    ScriptedBackend.answer = counted  # type: ignore[method-assign]
 
 
 def run(order: dict[str, Any]) -> int:

@@ -28,14 +28,14 @@ ANSWERED = 5
 STUCK = f"""
 import hashlib
 from tenbin.backends.scripted import ScriptedBackend
-suffer = ScriptedBackend._suffer
+delay_or_die = ScriptedBackend._delay_or_die
 def stuck(self, request):
     if self.answered == {ANSWERED}:
         open("stuck", "w").close()
         # Minutes outside the interpreter, as when a library computes: no signal is heard there.
         hashlib.pbkdf2_hmac("sha256", b"a", b"b", 2_000_000_000)
-    suffer(self, request)
-ScriptedBackend._suffer = stuck
+    delay_or_die(self, request)
+ScriptedBackend._delay_or_die = stuck
 """
 
 

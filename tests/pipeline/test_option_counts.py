@@ -112,7 +112,7 @@ def test_more_options_than_letters_are_refused_before_anything_is_asked(tmp_path
         ("num_choices: 1", "num_choices"),
         ("num_choices: 27", "num_choices"),
         ("num_choices: many", "num_choices"),
-        ("num_choices: 4\ndoc_to_choice: options", "both say how many"),
+        ("num_choices: 4\ndoc_to_choice: options", "both give the number of options"),
     ],
 )
 def test_impossible_numbers_are_refused(tmp_path: Path, more: str, message: str) -> None:

@@ -101,5 +101,5 @@ def test_a_backend_that_is_open_has_no_workers() -> None:
 def test_what_a_worker_takes_needs_workers() -> None:
     import tenbin
 
-    with pytest.raises(ConfigError, match="there are no workers"):
+    with pytest.raises(ConfigError, match="and there are none"):
         tenbin.evaluate("scripted", ["jnli"], sample_data=True, num_gpus=0.5)
