@@ -93,7 +93,11 @@ class Hostile:
             while call := self._read(connection, stream):
                 self.calls.append(call)
                 if str(call.body.get("prompt")).startswith("hostile"):
-                    return self.behave(call)
+                    self.behave(call)
+                    # Closed at once, the connection could be reset before the client has read.
+                    connection.shutdown(socket.SHUT_WR)
+                    stream.read()
+                    return
                 if not call.body:
                     self.list_models(call)
                 else:

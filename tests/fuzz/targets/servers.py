@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import threading
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
@@ -132,7 +133,7 @@ def _check(data: bytes, folder: Path) -> None:
         patch.object(Connections, "_opened", lambda self: _client()),
         patch.object(identity, "_WAIT", 0.0),
     ):
-        found = _loop().run_until_complete(ask())
+        found = asyncio.run_coroutine_threadsafe(_awaited(ask), _loop()).result()
     if isinstance(found, Identity):
         _settled(json.dumps([found.model, found.facts, found.software], allow_nan=False))
     elif isinstance(found, Failure):
@@ -154,9 +155,16 @@ def _settled(text: str) -> None:
 _CANNED: list[Any] = []
 
 
+async def _awaited(ask: Callable[[], Awaitable[Any]]) -> Any:
+    return await ask()
+
+
 @lru_cache(maxsize=1)
 def _loop() -> asyncio.AbstractEventLoop:
-    return asyncio.new_event_loop()
+    """An event loop in a thread: the browser of page tests keeps one running in the main thread."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="fuzz-loop", daemon=True).start()
+    return loop
 
 
 @lru_cache(maxsize=1)
