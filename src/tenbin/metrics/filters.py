@@ -6,7 +6,7 @@ Once a step can read nothing, the later ones are skipped.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -15,9 +15,10 @@ from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
 from tenbin.metrics.options import check_options
 from tenbin.metrics.patterns import TimeBudget, UnjudgedError, may_be_slow
 from tenbin.metrics.steps import ENDS, FILTERS, SAY_COUNT, Answers, Setting
+from tenbin.records import TaskFunction
 from tenbin.sandbox.patterns import compile_pattern
 
-Steps = tuple[tuple[str, Mapping[str, Any]], ...]
+Steps = tuple[tuple[str | TaskFunction, Mapping[str, Any]], ...]
 
 
 def check(steps: Steps, repeats: int = 1) -> None:
@@ -31,7 +32,7 @@ def check(steps: Steps, repeats: int = 1) -> None:
         TaskError: A step or one of its options is unknown, a pattern does not compile, or more
             answers are taken than there are.
     """
-    for name, options in steps:
+    for name, options in _named(steps):
         if name not in FILTERS:
             known = f"{guess_at(name, FILTERS)}known: {', '.join(FILTERS)}"
             raise TaskError(f"unknown filter {name!r}", known)
@@ -57,7 +58,7 @@ def check_choices(steps: Steps, choices: int | None) -> None:
     Raises:
         TaskError: A step needs the number and cannot use this one.
     """
-    for name, _ in steps:
+    for name, _ in _named(steps):
         # Unknown names are `check`'s to refuse, which a question may come before.
         known = FILTERS[name].letters if name in FILTERS else None
         if known is None:
@@ -93,7 +94,7 @@ def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None
     """
     setting = Setting(language, choices)
     answers: Answers = texts
-    for name, options in steps:
+    for name, options in _named(steps):
         step = FILTERS[name]
         if step.selects:
             answers = step.function(answers, **options)
@@ -131,7 +132,7 @@ def explain(
     setting = Setting(language, choices)
     current: str | None = text
     told: list[ReadingStep] = []
-    for name, options in steps:
+    for name, options in _named(steps):
         if current is None:
             break
         if name == "choice_letter_flexible":
@@ -143,6 +144,10 @@ def explain(
             told.append(_told(name, options, current, setting, budget))
         current = told[-1].text
     return told
+
+
+def _named(steps: Steps) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return ((name, options) for name, options in steps if isinstance(name, str))
 
 
 def _told(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tenbin.config import RunConfig
@@ -16,7 +16,7 @@ from tenbin.pipeline.prepare import Data, count_prompts
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import GroupScore
 from tenbin.plugins import BACKENDS, Plugin, entry_points
-from tenbin.records import Cell, ScoreRow, Template
+from tenbin.records import Cell, ExampleWording, ScoreRow, TaskFunction, Template
 from tenbin.records.task import stored_kind
 from tenbin.results.identity import RunIdentity, run_id
 from tenbin.results.provenance import git_revision, library_versions
@@ -298,9 +298,9 @@ def _cell_config(setup: CellSetup) -> CellConfig:
         limit=setup.limit,
         seed=cell.seed,
         description=template.description,
-        doc_to_text=template.text,
-        doc_to_choice=template.choices,
-        doc_to_target=template.target,
+        doc_to_text=_written(template.text),
+        doc_to_choice=_written(template.choices),
+        doc_to_target=_written(template.target),
         num_choices=task.num_choices,
         target_delimiter=template.target_delimiter,
         fewshot_delimiter=template.fewshot_delimiter,
@@ -314,7 +314,7 @@ def _cell_config(setup: CellSetup) -> CellConfig:
         thinking=ThinkingEntry(**asdict(task.thinking)) if task.thinking else None,
         metrics=tuple(use.name for use in task.metrics),
         filters={
-            use.name: [{"function": name, **options} for name, options in use.steps]
+            use.name: [{"function": _written(name), **options} for name, options in use.steps]
             for use in task.filters
         },
     )
@@ -342,18 +342,35 @@ def _prompt_entry(setup: CellSetup, judged: JudgedDocuments) -> PromptEntry:
     )
 
 
+def _written(source: Any) -> Any:
+    """A part of a template as results record it: a function by its name and its file's hash."""
+    if isinstance(source, TaskFunction):
+        return f"!function {source.name} ({source.sha256[:16]})"
+    return source
+
+
 def template_hash(template: Template) -> str:
     """A hash of a template's own words."""
-    return content_key(
+    parts: list[Any] = [
         template.description,
-        template.text,
-        template.choices,
-        template.target,
+        _written(template.text),
+        _written(template.choices),
+        _written(template.target),
         template.target_delimiter,
         template.fewshot_delimiter,
         template.stop,
         template.example_target,
-    )
+    ]
+    # Parts that lm-eval's files alone have: without them a hash stays what it was.
+    if template.gen_prefix is not None:
+        parts.append({"gen_prefix": template.gen_prefix})
+    if template.example is not None:
+        own = {
+            one.name: _written(getattr(template.example, one.name))
+            for one in fields(ExampleWording)
+        }
+        parts.append({"example": own})
+    return content_key(*parts)
 
 
 def prompts_hash(asked: Iterable[tuple[str, str]]) -> str:

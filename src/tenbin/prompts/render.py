@@ -14,7 +14,7 @@ from typing import Any
 
 from tenbin.errors import DataError, TaskError
 from tenbin.prompts.environment import language_names_used, names_used, render
-from tenbin.records import MOST_CHOICES, Document, Task, Template
+from tenbin.records import MOST_CHOICES, Document, Source, Task, TaskFunction, Template
 
 _OWN_NAMES: Mapping[str, str] = {
     "labels": "the task's `labels:`",
@@ -152,10 +152,12 @@ def _word(task: Task, template: Template, document: Document, fields: Mapping[st
     return Worded(str(text), choices, gold, references, target, num_choices)
 
 
-def _value(source: str | int, fields: Mapping[str, Any]) -> Any:
-    """A field's value where the source is just its name, else the rendered template."""
-    if isinstance(source, int):
+def _value(source: Source | tuple[str, ...], fields: Mapping[str, Any]) -> Any:
+    """A field's value where the source is its name, else what the template or function gives."""
+    if isinstance(source, int | tuple):
         return source
+    if isinstance(source, TaskFunction):
+        return source(fields)
     if source in fields:
         value = fields[source]
         if isinstance(value, float) and not math.isfinite(value):
@@ -189,7 +191,9 @@ def _option(value: Any, options: tuple[str, ...], document: Document) -> str:
     return str(value)
 
 
-def _choices(source: str | tuple[str, ...] | None, fields: Mapping[str, Any]) -> tuple[str, ...]:
+def _choices(
+    source: str | tuple[str, ...] | TaskFunction | None, fields: Mapping[str, Any]
+) -> tuple[str, ...]:
     if isinstance(source, tuple):
         return tuple(render(choice, fields) for choice in source)
     assert source is not None  # the loader refuses a choice task without choices

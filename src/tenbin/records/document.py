@@ -70,6 +70,13 @@ class Prompt:
     """None: all that is written is the answer."""
     num_choices: int | None = None
     """Options that the question offers, where that is known."""
+    golds: tuple[int, ...] = ()
+    """Indices of all right choices, where there are several; `gold` is the first."""
+    contexts: tuple[str, ...] = ()
+    """Several texts that each precede the one continuation, where choices differ in what comes
+    before it (winogrande); `text` is the first, and each is asked as a request of its own."""
+    fields: Mapping[str, Any] | None = None
+    """The row, where a function of the task judges it; None otherwise."""
 
     @property
     def room(self) -> int:

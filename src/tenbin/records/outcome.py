@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tenbin.records.response import Failure
 from tenbin.records.task import Cell
@@ -32,6 +33,10 @@ class Outcome:
     """What was read out of each of them."""
     failure: Failure | None = None
     """Why an answer that came could not be judged."""
+    item: Any = None
+    """What a corpus-level aggregation takes of this document, where that is not a number: (gold,
+    predicted), (reference, answer), or what a task's function gave. `value` is then 0.0, or the
+    item's own value where it has one."""
 
 
 @dataclass(frozen=True, slots=True)

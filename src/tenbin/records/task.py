@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-Kind = Literal["choice", "generate", "perplexity"]
-"""How a task asks: score given choices, generate text, or score a whole text."""
+Kind = Literal["choice", "generate", "perplexity", "loglikelihood"]
+"""How a task asks: score given choices, generate text, score a whole text, or score one given
+answer after its prompt."""
 
 
 def stored_kind(kind: Kind) -> str:
@@ -35,6 +36,39 @@ MOST_REPEATS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class TaskFunction:
+    """A Python function that a task file names with `!function`.
+
+    Inert until `tenbin.tasks.lm_eval.trust` has loaded it: reading, listing and validating task
+    files runs none of their code.
+    """
+
+    file: str
+    """The Python file, or the module for a function of an installed package."""
+    name: str
+    """What the function is called in it."""
+    sha256: str = ""
+    """Of the file: part of what a result says about its task, and of every cache key."""
+    call: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
+    """The function itself, once its folder is trusted."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function."""
+        if self.call is None:
+            raise RuntimeError(f"{self}: called before its folder was trusted")
+        return self.call(*arguments, **options)
+
+    def __str__(self) -> str:
+        """As `file: name`, for messages."""
+        return f"{self.file}: {self.name}"
+
+
+Source: TypeAlias = "str | int | TaskFunction"
+"""What makes a text, a target or choices of a row: Jinja, the name of a field, a number as it is,
+or a function of the row."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """A data set as a task names it; the documents stage knows how to get its rows."""
 
@@ -50,6 +84,12 @@ class Dataset:
     """Where the task file lies, whose data files may lie there too; None: there is none."""
     file: str | None = field(default=None, compare=False, repr=False)
     """The task file, for messages."""
+    process_docs: TaskFunction | None = None
+    """Turns the rows of a split, a `datasets.Dataset`, into those that are asked."""
+    custom_dataset: TaskFunction | None = None
+    """Makes the rows of all splits itself; called with `metadata` and `options` as keywords."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """The task's metadata, where `custom_dataset` gets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +113,11 @@ class Template:
 
     name: str
     description: str
-    text: str
-    choices: str | tuple[str, ...] | None
-    target: str | int
-    """The gold answer: an index or a label for choices, the first reference for generation."""
+    text: Source
+    choices: str | tuple[str, ...] | TaskFunction | None
+    target: Source | tuple[str, ...]
+    """The gold answer: an index or a label for choices, the first reference for generation; a
+    tuple holds several."""
     target_delimiter: str
     fewshot_delimiter: str
     stop: tuple[str, ...]
@@ -86,6 +127,22 @@ class Template:
     """Which models it was written for, in a few words."""
     system_prompt: str | None = None
     """What `{{ system_prompt }}` stands for unless the user gives another text."""
+    gen_prefix: str | None = None
+    """Jinja, or a field's name: what the model's answer begins with, given to it."""
+    example: ExampleWording | None = None
+    """How examples are worded where not as the question is (lm-eval's `fewshot_config`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleWording:
+    """How few-shot examples are worded; None stands for the template's own part."""
+
+    text: Source | None = None
+    choices: str | tuple[str, ...] | TaskFunction | None = None
+    target: Source | tuple[str, ...] | None = None
+    target_delimiter: str | None = None
+    fewshot_delimiter: str | None = None
+    gen_prefix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +150,16 @@ class MetricUse:
     """A metric as a task uses it."""
 
     metric: str
-    """Its name in the metrics registry."""
+    """Its name in the metrics registry; with a function of the task's own, that function's."""
     name: str
     """The name its score is reported under."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    function: TaskFunction | None = None
+    """The task's own metric."""
+    aggregation: str | TaskFunction | None = None
+    """How values of documents become one number; None: as the metric itself does it."""
+    higher_is_better: bool | None = None
+    """None: as the metric itself says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +167,7 @@ class FilterUse:
     """A chain of steps that reads an answer out of generated text, under a name."""
 
     name: str
-    steps: tuple[tuple[str, Mapping[str, Any]], ...]
+    steps: tuple[tuple[str | TaskFunction, Mapping[str, Any]], ...]
     """(function, options) pairs, applied in order."""
 
 
@@ -113,9 +176,15 @@ class FewshotPlan:
     """Where a task's few-shot examples come from and how they are sampled."""
 
     split: str | None
-    sampler: Literal["default", "stratified"] = "default"
+    sampler: Literal["default", "stratified", "first_n"] = "default"
     label: str | None = None
     """The field that strata are made of."""
+    samples: tuple[Mapping[str, Any], ...] | TaskFunction | None = None
+    """Examples that the task file holds itself, or a function that gives them."""
+    indices: tuple[int, ...] | None = None
+    """Rows of the split that examples are drawn from; None: all."""
+    process_docs: TaskFunction | None = None
+    """What turns the rows of `split` into examples; None: as for the scored rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +235,19 @@ class Parallel:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskOrigin:
+    """What a result says about the file that a task was read from."""
+
+    path: str
+    sha256: str
+    """Of the file with all that it includes."""
+    package: str | None = None
+    """The installed package that brings it, with its version: `lm_eval 0.4.13`."""
+    functions: tuple[TaskFunction, ...] = ()
+    """The functions that it names, in the order of their names."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What is asked, of which data, under which wordings, and how it is judged."""
 
@@ -204,6 +286,12 @@ class Task:
     """Shots when the command line names none."""
     parallel: Parallel | None = None
     """None: its items are its own."""
+    process_results: TaskFunction | None = None
+    """Judges a document in place of the metrics: gives a value for each metric's name."""
+    tags: tuple[str, ...] = ()
+    """Names that select it together with others, without a common score."""
+    origin: TaskOrigin | None = None
+    """Where an lm-eval file came from; None for tenbin's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ _METRICS: Mapping[Kind, tuple[str, ...]] = {
     "perplexity": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
 }
 # lm-eval's defaults, so that its files mean here what they mean there.
-_DELIMITERS = {"target_delimiter": " ", "fewshot_delimiter": "\n\n"}
+_TARGET_DELIMITER = " "
+_FEWSHOT_DELIMITER = "\n\n"
 _MAX_GEN_TOKS = 256
 _WHOLE_TEXT = "loglikelihood_rolling scores the text of doc_to_target with no prompt before it"
 _PYTHON = "lm-eval runs Python here; write it in Jinja, or prepare the rows beforehand"
@@ -258,13 +259,15 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         raise TaskError(f"template {name!r} has no doc_to_target")
     if kind == "choice" and choices is None:
         raise TaskError(f"template {name!r} has no doc_to_choice")
-    delimiters: dict[str, str] = {
-        key: default if (value := _first(wording, key)) is None else value
-        for key, default in _DELIMITERS.items()
-    }
+    target_delimiter = _first(wording, "target_delimiter")
+    fewshot_delimiter = _first(wording, "fewshot_delimiter")
+    if target_delimiter is None:
+        target_delimiter = _TARGET_DELIMITER
+    if fewshot_delimiter is None:
+        fewshot_delimiter = _FEWSHOT_DELIMITER
     generation = [block.generation_kwargs for block in wording if block.generation_kwargs]
     # Without generation_kwargs, an answer ends where the next example would begin.
-    until = _first(generation, "until") if generation else [delimiters["fewshot_delimiter"]]
+    until = _first(generation, "until") if generation else [fewshot_delimiter]
     return Template(
         name=name,
         description=_first(wording, "description") or "",
@@ -275,7 +278,8 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         example_target=_first(wording, "example_target"),
         meant_for=_first([b for b in wording if isinstance(b, TemplateBlock)], "meant_for") or "",
         system_prompt=_first(wording, "system_prompt"),
-        **delimiters,
+        target_delimiter=target_delimiter,
+        fewshot_delimiter=fewshot_delimiter,
     )
 
 

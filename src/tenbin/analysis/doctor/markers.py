@@ -59,10 +59,13 @@ def find_markers(texts: Iterable[str]) -> list[str]:
 def fixed_texts(template: Template) -> list[str]:
     """Everything that a template itself writes, whatever the document."""
     choices = template.choices
-    written = [choices] if isinstance(choices, str) else list(choices or ())
+    written = [choices] if isinstance(choices, str) else []
+    if isinstance(choices, tuple):
+        written = list(choices)
     return [
         template.description,
-        template.text,
+        # A function's words are known once it has a document.
+        template.text if isinstance(template.text, str) else "",
         template.target_delimiter,
         template.fewshot_delimiter,
         *written,

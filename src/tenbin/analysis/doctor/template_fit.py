@@ -77,7 +77,7 @@ def judge_fit(
     telling = [m for m in markers if m.text not in {"<s>", "</s>"}]
     if telling:
         return _fit_markers(telling, vocabulary)
-    text = template.description + "\n" + template.text
+    text = f"{template.description}\n{template.text}"
     if _ALPACA.search(text):
         return _fit_format("headings like ### 指示:", "Alpaca", vocabulary, chat_applied)
     if _ROLES.search(text):

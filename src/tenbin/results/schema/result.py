@@ -132,9 +132,11 @@ class CellConfig(Record):
     limit: Number | None = Field(default=None, description="`--limit`, if there was one.")
     seed: Whole = Field(description="Seed that examples were sampled with.")
     description: str | None = Field(default=None, description="Text before the examples.")
-    doc_to_text: str | None = Field(default=None, description="Template of the question.")
+    doc_to_text: str | int | None = Field(default=None, description="Template of the question.")
     doc_to_choice: str | Texts | None = Field(default=None, description="Template of the choices.")
-    doc_to_target: str | int | None = Field(default=None, description="Template of the answer.")
+    doc_to_target: str | int | Texts | None = Field(
+        default=None, description="Template of the answer."
+    )
     num_choices: Count | None = Field(
         default=None, description="Choices that a question of a generation task offers."
     )
