@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.backends.base import NONE_KNOWN, BaseBackend, Capabilities
+from tenbin.backends.base import NONE_KNOWN, AnswerGroups, BaseBackend, Capabilities
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
@@ -54,6 +54,25 @@ class Portions(BaseBackend):
                 self.read_when_taken.append(len(self.seen))
                 portion = []
         yield from portion
+
+
+@dataclass
+class Grouped(BaseBackend):
+    """Gives groups of answers as the test says, and fails behind the last where it is told to."""
+
+    change: Any = list
+    error: Exception | None = None
+
+    def run(
+        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
+    ) -> Iterator[tuple[str, Response]]:
+        return AnswerGroups(self._groups(requests))
+
+    def _groups(self, requests: Iterable[Request]) -> Iterator[list[tuple[str, Response]]]:
+        answered = [answer(request) for request in requests]
+        yield from self.change([answered[at : at + 4] for at in range(0, len(answered), 4)])
+        if self.error is not None:
+            raise self.error
 
 
 @dataclass
@@ -169,3 +188,54 @@ def test_a_backend_that_miscounts_is_refused(change: Any, said: str) -> None:
     with pytest.raises(BackendError, match=said):
         ask(queue_of(5), Single(change), Answers(None), progress)
     assert progress.finished == 1
+
+
+def test_a_group_is_one_transaction_and_told_when_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    write = Journal.write
+
+    def counted(self: Journal, group: Any, source: int = 0) -> Any:
+        sizes.append(len(group))
+        return write(self, group, source)
+
+    monkeypatch.setattr(Journal, "write", counted)
+    answers, progress = Answers(Journal(tmp_path, "m")), Progress()
+
+    class Reads(Observes):
+        def answered(self, key: str, response: Response) -> None:
+            assert answers.read([key]) == {key: response}
+            super().answered(key, response)
+
+    observer = Reads()
+    ask(queue_of(10), Grouped(), answers, progress, observer)
+    assert sizes == [4, 4, 2]
+    assert len(observer.pairs) == progress.count == 10 and progress.done == progress.work
+
+
+def test_groups_before_an_error_are_kept_whole(tmp_path: Path) -> None:
+    broken = Grouped(lambda groups: groups[:2], BackendError("gone"))
+    with pytest.raises(BackendError, match="gone"):
+        ask(queue_of(10), broken, Answers(Journal(tmp_path, "m")), Listener())
+    spent = ask(queue_of(10), Grouped(), Answers(Journal(tmp_path, "m")), Listener())
+    assert (spent.from_journal, spent.not_counted) == (8, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "kept"),
+    [
+        (lambda groups: [[*groups[0], groups[0][1]]], "answered request .* twice", 0),
+        (lambda groups: [groups[0], groups[1] + groups[0][:1]], "answered request .* twice", 4),
+        (lambda groups: [[*groups[0], ("made-up", Rolled(0.0, 1))]], "made-up though nobody", 0),
+    ],
+)
+def test_nothing_of_a_group_that_miscounts_is_kept(
+    tmp_path: Path, change: Any, said: str, kept: int
+) -> None:
+    answers, observer = Answers(Journal(tmp_path, "m")), Observes()
+    with pytest.raises(BackendError, match=said):
+        ask(queue_of(8), Grouped(change), answers, Listener(), observer)
+    assert len(observer.pairs) == kept
+    rerun = ask(queue_of(8), Grouped(), Answers(Journal(tmp_path, "m")), Listener())
+    assert rerun.from_journal == kept

@@ -120,8 +120,8 @@ def test_a_request_is_settled_once(plan: Plan) -> None:
     assert count == len(plan.queue) == len(requests)
     assert work == sum(map(work_of, requests))
     half = {request.key: work_of(request) for request in requests[::2]}
-    assert {key: plan.queue.settle(key) for key in half} == half
-    assert [plan.queue.settle(key) for key in [*half, "nobody's"]] == [None] * (len(half) + 1)
+    assert plan.queue.settle([*half, "nobody's"]) == half
+    assert plan.queue.settle(list(half)) == {}
     assert list(plan.queue.open()) == requests[1::2]
     assert plan.queue.left()[0] == len(requests) - len(half)
     assert requests[0].key in plan.queue and "nobody's" not in plan.queue
@@ -131,7 +131,7 @@ def test_settling_on_the_way_disturbs_no_walk(plan: Plan) -> None:
     walked = []
     for request in plan.queue.walk():
         walked.append(request)
-        plan.queue.settle(request.key)
+        plan.queue.settle([request.key])
     assert walked == sorted(distinct_requests(), key=lambda request: request.place)
     assert plan.queue.left() == (0, 0.0)
 
@@ -142,7 +142,7 @@ def test_a_prompt_is_complete_once_with_the_last_of_its_answers(plan: Plan) -> N
     given: list[str] = []
     for request in plan.queue.walk():
         arrived.add(request.key)
-        plan.queue.settle(request.key)
+        plan.queue.settle([request.key])
         for one in plan.completed_by([request.key]):
             assert expected[one.prompt.document] <= arrived
             assert request.key in one.keys

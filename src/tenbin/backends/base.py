@@ -178,6 +178,22 @@ class Capabilities:
         return self.tokenizer.thinking_marks if self.tokenizer is not None else None
 
 
+class AnswerGroups(Iterator[tuple[str, Response]]):
+    """Answers that arrive in groups, such as all of a shard.
+
+    What `Backend.run` returns where a group costs one journal transaction instead of one for each
+    answer. Iterated over it gives single answers, like any other iterator that `run` returns.
+    """
+
+    def __init__(self, groups: Iterable[Sequence[tuple[str, Response]]]) -> None:
+        """Nothing is taken from the groups yet."""
+        self.groups = iter(groups)
+        self._single = (one for group in self.groups for one in group)
+
+    def __next__(self) -> tuple[str, Response]:
+        return next(self._single)
+
+
 NONE_KNOWN: Container[str] = frozenset()
 """The default of `Backend.run`: every request is to be answered."""
 
@@ -202,6 +218,8 @@ class Backend(Protocol):
         self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
     ) -> Iterator[tuple[str, Response]]:
         """Answer every request exactly once, in any order, each as soon as its answer is known.
+
+        Answers that arrive together may be returned as `AnswerGroups`.
 
         Args:
             requests: Read from disk as they are taken, possibly more than memory holds. To be

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from tenbin.backends.base import Backend
+from tenbin.backends.base import AnswerGroups, Backend
 from tenbin.backends.finite import finite_only
 from tenbin.errors import BackendError
 from tenbin.journal.answers import Answers
@@ -73,8 +73,8 @@ def ask(
     if count:
         listener.start(count, work)
         try:
-            for key, response in _answers(queue, backend, answers, rounds):
-                _take(key, response, queue, answers, usage, listener, observer)
+            for group in _groups(_answers(queue, backend, answers, rounds)):
+                _take(group, queue, answers, usage, listener, observer)
         finally:
             listener.finish()
     left, _ = queue.left()
@@ -117,23 +117,36 @@ def _answers(
     return backend.run(requests, queue.known if numbers else frozenset())
 
 
+def _groups(
+    found: Iterator[tuple[str, Response]],
+) -> Iterator[Sequence[tuple[str, Response]]]:
+    """Answers that are kept together: one at a time where the backend says nothing else.
+
+    Never more than the backend gave at once: the next answer may take minutes, and one that is not
+    in the journal by then is lost if the process is killed.
+    """
+    return found.groups if isinstance(found, AnswerGroups) else ((one,) for one in found)
+
+
 def _take(
-    key: str,
-    response: Response,
+    group: Sequence[tuple[str, Response]],
     queue: RequestQueue,
     answers: Answers,
     usage: TokenUsage,
     listener: Listener,
     observer: AnswerObserver | None,
 ) -> None:
-    work = queue.settle(key)
-    if work is None:
+    keys = [key for key, _ in group]
+    work = queue.settle(keys)
+    if len(work) < len(keys):
+        key = next(key for at, key in enumerate(keys) if key not in work or key in keys[:at])
         fault = "twice" if key in queue else "though nobody asked"
         raise BackendError(f"the backend answered request {key} {fault}")
     # Our own backends check this themselves; those of other packages may not.
-    pair = (key, finite_only(response))
-    answers.write((pair,))
-    usage.add(pair[1])
-    listener.advance(work)
-    if observer is not None:
-        observer.answered(*pair)
+    group = [(key, finite_only(response)) for key, response in group]
+    answers.write(group)
+    for key, response in group:
+        usage.add(response)
+        listener.advance(work[key])
+        if observer is not None:
+            observer.answered(key, response)

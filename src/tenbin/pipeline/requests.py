@@ -283,20 +283,22 @@ class RequestQueue:
         )
         return [_unpack(kind, key, unpack_text(text), rest) for kind, key, text, rest in rows]
 
-    def settle(self, key: str) -> float | None:
-        """Note that a request is answered.
+    def settle(self, keys: Sequence[str]) -> dict[str, float]:
+        """Note that requests are answered.
 
         Returns:
-            Its work; None where no open request has this key.
+            The work of each; a key that is not among them was not open.
         """
-        row = self._database.execute(
-            "SELECT id, open.work FROM requests JOIN open USING (id) WHERE key = ?", (key,)
-        ).fetchone()
-        if row is None:
-            return None
-        number, work = row
-        self._database.execute("DELETE FROM open WHERE id = ?", (number,))
-        return float(work)
+        settled: dict[str, float] = {}
+        for chunk in chunks(keys):
+            rows = self._database.execute(
+                "SELECT id, key, open.work FROM requests JOIN open USING (id) "
+                f"WHERE key IN ({marks(chunk)})",
+                chunk,
+            ).fetchall()
+            settled |= {key: work for _, key, work in rows}
+            self.settle_numbers([number for number, _, _ in rows])
+        return settled
 
     def settle_numbers(self, numbers: Sequence[int]) -> None:
         """Note that the requests of these numbers are answered; the more at a time, the better."""

@@ -10,7 +10,14 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
-from tenbin.backends.base import NONE_KNOWN, Backend, BackendSettings, Capabilities, Workers
+from tenbin.backends.base import (
+    NONE_KNOWN,
+    AnswerGroups,
+    Backend,
+    BackendSettings,
+    Capabilities,
+    Workers,
+)
 from tenbin.backends.ray.capacity import (
     device_for,
     memory_share,
@@ -20,13 +27,13 @@ from tenbin.backends.ray.capacity import (
 )
 from tenbin.backends.ray.cluster import join_cluster, leave_cluster
 from tenbin.backends.ray.dispatch import dispatch
-from tenbin.backends.ray.shard_ledger import Shard, ShardCounts, ShardLedger
+from tenbin.backends.ray.shard_ledger import Pairs, Shard, ShardCounts, ShardLedger
 from tenbin.backends.ray.sharding import cut
 from tenbin.backends.ray.worker import Expected, python_version
 from tenbin.backends.ray.worker_pool import WorkerPool
 from tenbin.backends.registry import open_backend
 from tenbin.errors import BackendError
-from tenbin.records import Request, Response
+from tenbin.records import Request
 from tenbin.records.model_info import merged
 from tenbin.version import __version__
 
@@ -92,9 +99,7 @@ class RayBackend:
             "differing": list(differing),
         }
 
-    def run(
-        self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
-    ) -> Iterator[tuple[str, Response]]:
+    def run(self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN) -> AnswerGroups:
         """Answer every request whose key is not known exactly once, a shard at a time.
 
         Shards are cut as workers ask for them. A run that was interrupted cuts the same requests
@@ -104,6 +109,9 @@ class RayBackend:
             requests: In the order of their places; a list may be in any order.
             known: Keys of those that are answered.
         """
+        return AnswerGroups(self._run(requests, known))
+
+    def _run(self, requests: Iterable[Request], known: Container[str]) -> Iterator[Pairs]:
         if self._is_closed:
             raise BackendError("the backend was closed", "open it again")
         if self._pool is None:
@@ -118,8 +126,7 @@ class RayBackend:
             requests = sorted(requests, key=lambda request: request.place)
         ledger = ShardLedger.of(self._shards(requests, known))
         self._counts.append(ledger.counts)
-        for pairs in dispatch(self._pool, ledger):
-            yield from pairs
+        yield from dispatch(self._pool, ledger)
         self._report_differences()
 
     def _shards(self, requests: Iterable[Request], known: Container[str]) -> Iterator[Shard]:
