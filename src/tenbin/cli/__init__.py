@@ -8,7 +8,13 @@ import sys
 from collections.abc import Sequence
 
 from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
-from tenbin.cli.parser import build_parser, command_of, explain_unknown, normalise_flags
+from tenbin.cli.parser import (
+    build_parser,
+    command_of,
+    explain_command,
+    explain_unknown,
+    normalise_flags,
+)
 from tenbin.errors import ModelLost, NothingScored, TenbinError
 from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals, what_was_saved
 from tenbin.sandbox.printable import visible
@@ -18,9 +24,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code, as `exit_codes` lists them."""
     arguments = normalise_flags(sys.argv[1:] if argv is None else argv)
     parser = build_parser(command_of(arguments))
+    if (wrong := explain_command(arguments)) is not None:
+        parser.exit(USAGE, f"tenbin: {visible(wrong)}\n")
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.exit(USAGE, f"tenbin: {visible(explain_unknown(unknown, options.command))}\n")
+        wrong = explain_unknown(unknown, options.command, arguments)
+        parser.exit(USAGE, f"tenbin: {visible(wrong)}\n")
     if options.command is None:
         parser.print_help()
         return OK

@@ -121,14 +121,55 @@ def _without_shorthands(argv: Sequence[str]) -> list[str]:
     return written
 
 
-def explain_unknown(unknown: Sequence[str], command: str | None) -> str:
-    """The message about arguments that the command does not have."""
+def explain_command(argv: Sequence[str]) -> str | None:
+    """The message about a command that does not exist; None where the command line is right."""
+    first = argv[0] if argv else "--help"
+    if first in COMMANDS or first in ("-h", "--help", "--version"):
+        return None
+    from tenbin.config.lm_eval_options import COMMANDS as LM_EVAL_COMMANDS
+    from tenbin.errors import guess_at
+
+    if first.startswith("-"):
+        return f"no command before {first!r}\n  → to evaluate a model: tenbin run {first} …"
+    meant = LM_EVAL_COMMANDS.get(first)
+    guess = f"lm-eval's `{first}` is `tenbin {meant}`; " if meant else guess_at(first, COMMANDS)
+    return f"unknown command {first!r}\n  → {guess}commands: {', '.join(COMMANDS)}"
+
+
+def explain_unknown(unknown: Sequence[str], command: str | None, argv: Sequence[str] = ()) -> str:
+    """The message about arguments that the command does not have.
+
+    Args:
+        unknown: The arguments.
+        command: The command.
+        argv: The whole command line, which shows the flag that a stray value follows.
+    """
     from difflib import get_close_matches
 
+    from tenbin.config.lm_eval_options import hint_for_flag
+
     written = unknown[0].partition("=")[0]
+    hint = _hint_for_stray_value(unknown[0], argv) or hint_for_flag(written)
+    if command == "validate" and written in ("--tasks", "-t"):
+        hint = "name tasks without a flag: tenbin validate TASK …"
+    if hint:
+        return f"unknown argument {unknown[0]!r}\n  → {hint}"
     close = get_close_matches(written, _flags_of(build_parser(command), command), n=1)
     guess = f"did you mean {close[0]}? " if close else ""
     return f"unknown argument {unknown[0]!r}\n  → {guess}`tenbin {command} --help` lists all"
+
+
+def _hint_for_stray_value(written: str, argv: Sequence[str]) -> str:
+    """The hint for `--tasks a b`: lm-eval separates values by spaces, tenbin by commas."""
+    if written.startswith("-") or written not in argv:
+        return ""
+    before = list(argv[: argv.index(written)])
+    values: list[str] = []
+    while before and not before[-1].startswith("--"):
+        values.insert(0, before.pop())
+    if not values or not before or "=" in before[-1]:
+        return ""
+    return f"separate the values of {before[-1]} by commas: {','.join([*values, written])}"
 
 
 def _flags_of(parser: argparse.ArgumentParser, command: str | None) -> list[str]:

@@ -36,6 +36,11 @@ def complete_config(values: dict[str, Any]) -> RunConfig:
         raise ConfigError(
             "no tasks were named", "name some with --tasks; `tenbin tasks` lists what there is"
         )
+    if len(values["tasks"]) == 1:
+        from tenbin.config.lm_eval_options import hint_for_tasks
+
+        if hint := hint_for_tasks(values["tasks"]):
+            raise ConfigError(f"--tasks {values['tasks'][0]}: no task has this name", hint)
     if "system_prompt" not in values and os.environ.get("SYSTEM_PROMPT"):
         values.update(check_values({"system_prompt": os.environ["SYSTEM_PROMPT"]}))
     profile = find_profile(values.get("profile"))
@@ -63,20 +68,30 @@ def check_values(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     for name, value in _without_shorthands(given).items():
         key = str(name).replace("-", "_")
         if key not in OPTIONS:
-            from difflib import get_close_matches
-
-            close = get_close_matches(key, OPTIONS, n=1)
-            hint = f"did you mean {close[0]}? " if close else ""
-            raise ConfigError(
-                f"{prefix}{name}: unknown key", f"{hint}known keys: {', '.join(OPTIONS)}"
-            )
+            raise ConfigError(f"{prefix}{name}: unknown key", _hint_for_unknown(key))
         if value is None:
             continue
         try:
             values[key] = OPTIONS[key].kind.parse(value)
         except ValueError as error:
-            raise ConfigError(f"{prefix}{name} takes {error}, not {shown(value)}") from None
+            from tenbin.config.lm_eval_options import hint_for_value
+
+            raise ConfigError(
+                f"{prefix}{name} takes {error}, not {shown(value)}", hint_for_value(key, value)
+            ) from None
     return values
+
+
+def _hint_for_unknown(key: str) -> str:
+    from difflib import get_close_matches
+
+    from tenbin.config.lm_eval_options import hint_for_name
+
+    if hint := hint_for_name(key):
+        return hint
+    close = get_close_matches(key, OPTIONS, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return f"{guess}known keys: {', '.join(OPTIONS)}"
 
 
 def _without_shorthands(given: Mapping[str, Any]) -> Mapping[str, Any]:
