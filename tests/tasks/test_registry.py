@@ -147,7 +147,7 @@ def test_a_runs_own_folder_is_no_task(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ("doc_to_textt: x\n", ["doc_to_textt", "unknown key"]),
-        ("process_docs: !function utils.process\n", ["!function utils.process", "line"]),
+        ("process_docs: !function utils.process\n", ["process_docs", "!function utils.process"]),
         ("output_type: essay\n", ["output_type"]),
         ("process_docs: utils.f\n", ["process_docs", "Jinja"]),
         ("metric_list: [{metric: acc, aggregation: median}]\n", ["aggregation"]),

@@ -47,16 +47,39 @@ def read_yaml(path: Path, loader: Any = _Loader) -> Any:
         OSError: The file cannot be read.
         YamlError: It is no YAML, or stands for more than is taken.
     """
+    return parse_yaml(read_yaml_bytes(path), loader, str(path))
+
+
+def read_yaml_bytes(path: Path) -> bytes:
+    """The bytes of a YAML file.
+
+    Raises:
+        OSError: The file cannot be read.
+        YamlError: It is no regular file, or longer than is taken.
+    """
     try:
-        content = read_bytes(path, _LONGEST)
+        return read_bytes(path, _LONGEST)
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise YamlError(f"has more than {_LONGEST:,} bytes") from error
         if error.errno == errno.EINVAL:
             raise YamlError("is no regular file") from error
         raise
+
+
+def parse_yaml(content: bytes, loader: Any, name: str) -> Any:
+    """The value of a YAML text.
+
+    Args:
+        content: The text in UTF-8.
+        loader: A loader of PyYAML; one that makes plain values only.
+        name: What messages call the text.
+
+    Raises:
+        YamlError: It is no YAML, or stands for more than is taken.
+    """
     try:
-        return _load(content.decode("utf-8-sig"), loader, str(path))
+        return _load(content.decode("utf-8-sig"), loader, name)
     except UnicodeDecodeError as error:
         raise YamlError(f"is not UTF-8 text: {error}") from error
     except yaml.YAMLError as error:

@@ -6,7 +6,7 @@ Every fault of a name, a number or a metric shows here, before data is read or a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tenbin.config import RunConfig, pair_numbers
 from tenbin.errors import ConfigError
 from tenbin.files.allowed_paths import Reach
 from tenbin.metrics.registry import find_metric, metric_names
-from tenbin.records import Cell, MetricUse, Task
+from tenbin.records import Cell, Group, MetricUse, Task
 from tenbin.tasks.registry import Selected, load_registry
 from tenbin.tasks.sampling import check_repeats, overridden
 
@@ -30,6 +30,8 @@ class CellSetup:
     limit: float | None
     selects: bool = False
     """Whether its documents choose a template, apart from those that score it."""
+    groups: tuple[Group, ...] = field(default=(), compare=False)
+    """Groups that entries of `--tasks` named and that this task is in."""
 
     @property
     def scores_unconditionally(self) -> bool:
@@ -76,7 +78,8 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
         own = task.default_shots if number is None else int(number)
         for cell in _swept_cells(config, task, chosen.template, own):
-            setup = CellSetup(cell, task, limit)
+            groups = (chosen.group,) if chosen.group else ()
+            setup = CellSetup(cell, task, limit, groups=groups)
             _check_perplexity(config, setup, chosen.entry)
             known = setups.setdefault(cell.id, setup)
             if known != setup:
@@ -84,6 +87,8 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
                     f"{chosen.full_id} is asked for twice, with different shots or limits",
                     "name it once, or make two runs",
                 )
+            together = tuple(dict.fromkeys((*known.groups, *groups)))
+            setups[cell.id] = replace(known, groups=together)
     _check_sweep(config, [setup.cell for setup in setups.values()])
     _check_extra_metrics(config, [setup.task for setup in setups.values()])
     _check_generation(config, [setup.task for setup in setups.values()])

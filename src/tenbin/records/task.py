@@ -235,6 +235,43 @@ class Parallel:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupMetric:
+    """A score of a group: the mean of its tasks' scores."""
+
+    metric: str
+    """The name that the tasks' scores are reported under."""
+    weight_by_size: bool = True
+    """Whether a task counts by its documents; otherwise every task counts the same."""
+    filters: tuple[str, ...] | None = None
+    """Filters whose scores are averaged, each by itself; None: all that the tasks have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tasks that are selected together under one name and may have common scores."""
+
+    name: str
+    alias: str
+    """What tables call it."""
+    members: tuple[str | Group, ...]
+    """Names of tasks (`Task.name`), and further groups."""
+    metrics: tuple[GroupMetric, ...] = ()
+    """Empty: the group has no score of its own."""
+
+    def tasks(self) -> tuple[str, ...]:
+        """Names of all tasks in it and in the groups below, each once, in the order written."""
+        names: dict[str, None] = {}
+        for member in self.members:
+            names.update(dict.fromkeys([member] if isinstance(member, str) else member.tasks()))
+        return tuple(names)
+
+    def groups(self) -> tuple[Group, ...]:
+        """This group and all groups below it, from the top."""
+        inner = (member for member in self.members if isinstance(member, Group))
+        return (self, *(below for one in inner for below in one.groups()))
+
+
+@dataclass(frozen=True, slots=True)
 class TaskOrigin:
     """What a result says about the file that a task was read from."""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import Reach
-from tenbin.records import Task
+from tenbin.records import Group, Task
 from tenbin.tasks.installed import TaskPackage, installed_packages
 from tenbin.tasks.loader import LoadedTask, load_file
 
@@ -34,6 +34,9 @@ class Selected:
     template: str
     named: bool = False
     """Whether the entry itself names the template."""
+    group: Group | None = None
+    """The group that the entry names, where it is one of lm-eval's with scores or groups of its
+    own."""
 
     @property
     def full_id(self) -> str:

@@ -1,0 +1,1 @@
+"""Task files of lm-evaluation-harness: reading, finding, translating and trusting them."""
