@@ -3,7 +3,8 @@
 `load` is the way through; `sources` finds files, `readers` reads rows, `schemas` checks them.
 """
 
-from tenbin.data.load import DocumentSet, load_documents
+from tenbin.data.load import DocumentSet, load_documents, load_samples
+from tenbin.data.process_docs import made_splits
 from tenbin.data.sources.choice import DataChoice, Progress, cache_directory
 from tenbin.data.sources.pinned import DatasetDescription, describe_dataset
 
@@ -15,4 +16,6 @@ __all__ = [
     "cache_directory",
     "describe_dataset",
     "load_documents",
+    "load_samples",
+    "made_splits",
 ]

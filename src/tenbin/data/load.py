@@ -7,11 +7,13 @@ For a set of the catalogue, `sources` finds or fetches its files, `readers` read
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tenbin.data.ids import SeenIds
+from tenbin.data.process_docs import sample_rows
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.schemas import SCHEMAS
 from tenbin.data.sources.choice import DataChoice, Progress
@@ -29,7 +31,7 @@ from tenbin.data.sources.pinned import (
 from tenbin.errors import ConfigError, DataError
 from tenbin.files.disk_list import DiskList
 from tenbin.files.home import expanded
-from tenbin.records import DataFile, Dataset, Document
+from tenbin.records import DataFile, Dataset, Document, FewshotPlan, TaskFunction
 
 SAMPLE_DATA = CATALOG / "sample_data"
 
@@ -46,7 +48,11 @@ class DocumentSet:
 
 
 def load_documents(
-    dataset: Dataset, split: str, choice: DataChoice, progress: Progress | None = None
+    dataset: Dataset,
+    split: str,
+    choice: DataChoice,
+    progress: Progress | None = None,
+    made: Mapping[str, Any] | None = None,
 ) -> DocumentSet:
     """Return the documents of one split.
 
@@ -55,6 +61,7 @@ def load_documents(
         split: `train`, `validation` or `test`, or any split of a set that is not pinned.
         choice: Where the user wants rows from.
         progress: Called while files are downloaded.
+        made: The splits that the task's `custom_dataset` made, for a set that has one.
 
     Raises:
         DataError: The rows cannot be found, fetched or read, or fail a check.
@@ -62,9 +69,12 @@ def load_documents(
     """
     _check_choice(choice)
     if not dataset.pinned:
-        from tenbin.data.unpinned import read_unpinned
+        from tenbin.data.unpinned import read_made, read_unpinned
 
-        documents, recorded, notices = read_unpinned(dataset, split, choice)
+        if made is not None:
+            documents, recorded, notices = read_made(dataset, split, made)
+        else:
+            documents, recorded, notices = read_unpinned(dataset, split, choice)
         return DocumentSet(documents, tuple(recorded), tuple(notices))
     pinned = find_pinned_set(dataset)
     version, notices = _choose_version(pinned, choice)
@@ -82,6 +92,27 @@ def load_documents(
         _data_file(file, count, source, wanted) for file, count in zip(files, counts, strict=True)
     ]
     return DocumentSet(documents, tuple(recorded), tuple(notices))
+
+
+def load_samples(plan: FewshotPlan, file: str) -> DocumentSet:
+    """Return the few-shot examples that a task file holds itself, or that its function gives.
+
+    Args:
+        plan: The task's plan, with `samples`.
+        file: The task file, for messages.
+
+    Raises:
+        DataError: The function failed, or an example is no mapping.
+    """
+    rows = enumerate(sample_rows(plan, file))
+    documents = DiskList(
+        Document(f"sample-{number}", row.values, None, row.origin, number) for number, row in rows
+    )
+    given = plan.samples
+    recorded: tuple[DataFile, ...] = ()
+    if isinstance(given, TaskFunction):
+        recorded = (DataFile(str(given), given.sha256, len(documents), "samples"),)
+    return DocumentSet(documents, recorded)
 
 
 def _check_choice(choice: DataChoice) -> None:

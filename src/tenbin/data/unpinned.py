@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tenbin.data.ids import documents_of
+from tenbin.data.process_docs import as_dataset, processed_rows, split_of
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.rows import Row, describe_value
 from tenbin.data.sources.choice import DataChoice
@@ -47,7 +48,46 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
         return _read_hub(dataset, split, choice)
     files = [RowFile(path, field, delimiter, by_line) for path in paths]
     recorded: list[DataFile] = []
-    return documents_of(_counted(files, recorded)), recorded, notices
+    if dataset.process_docs is None:
+        return documents_of(_counted(files, recorded)), recorded, notices
+    rows = as_dataset(files, recorded, str(dataset.process_docs))
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return _processed(dataset, split, rows, f"{paths[0]}{more}", (recorded, notices))
+
+
+def read_made(dataset: Dataset, split: str, made: Mapping[str, Any]) -> Loaded:
+    """Return the documents, files and notices of one split that a task's function made.
+
+    Args:
+        dataset: The data set, with its `custom_dataset`.
+        split: The split.
+        made: All splits, as `process_docs.made_splits` gives them.
+
+    Raises:
+        DataError: There is no such split, or its rows are none.
+    """
+    assert dataset.custom_dataset is not None
+    rows = split_of(made, dataset.custom_dataset, split)
+    return _read_rows(dataset, split, rows, str(dataset.custom_dataset), "custom_dataset")
+
+
+def _processed(
+    dataset: Dataset, split: str, rows: Any, origin: str, read: tuple[list[DataFile], list[str]]
+) -> Loaded:
+    """Return what `process_docs` makes of rows; its file is recorded behind those of the rows."""
+    function = dataset.process_docs
+    assert function is not None
+    recorded, notices = read
+    before = sum(file.rows for file in recorded)
+    documents = documents_of(processed_rows(function, rows, split, origin))
+    count = len(documents)
+    recorded.append(DataFile(str(function), function.sha256, count, "process_docs"))
+    if count != before:
+        notices = [
+            *notices,
+            f"{_name(dataset)} {split}: process_docs made {count:,} rows of {before:,}",
+        ]
+    return documents, recorded, notices
 
 
 def _text_option(dataset: Dataset, name: str) -> str | None:
@@ -91,25 +131,40 @@ def _text_unit(dataset: Dataset) -> str:
 def _read_hub(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
     check_hub(dataset, choice)
     rows, version = _open_hub_rows(dataset, split, offline=choice.forbids_network)
+    return _read_rows(dataset, split, rows, dataset.name, "datasets", version)
+
+
+def _read_rows(
+    dataset: Dataset, split: str, rows: Any, name: str, source: str, version: str | None = None
+) -> Loaded:
+    """Return the documents of rows that are already in memory or in the library's cache."""
     digest = hashlib.sha256()
 
     def hashed() -> Iterator[Row]:
-        for row in rows:
-            # The hub gives rows, not one file: the checksum is that of the rows.
+        for row in _numbered(rows, f"{name} {split}"):
+            # There are rows, not one file: the checksum is that of the rows.
             line = json.dumps(row.values, ensure_ascii=False, sort_keys=True, default=str)
             digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
             yield row
 
-    documents = documents_of(hashed())
-    name = f"{dataset.name}/{dataset.config}" if dataset.config else dataset.name
-    file = DataFile(f"{name} {split}", digest.hexdigest(), len(documents), "datasets", version)
-    return documents, [file], []
+    if dataset.process_docs is None:
+        documents = documents_of(hashed())
+        count = len(documents)
+    else:
+        count = sum(1 for _ in hashed())
+    path = f"{_name(dataset)} {split}" if source == "datasets" else f"{name}, {split}"
+    recorded = [DataFile(path, digest.hexdigest(), count, source, version)]
+    if dataset.process_docs is None:
+        return documents, recorded, []
+    return _processed(dataset, split, rows, f"{name} {split}", (recorded, []))
 
 
-def _open_hub_rows(
-    dataset: Dataset, split: str, *, offline: bool
-) -> tuple[Iterator[Row], str | None]:
-    """Return the rows of one split, to be gone through once, and its revision or version if known.
+def _name(dataset: Dataset) -> str:
+    return f"{dataset.name}/{dataset.config}" if dataset.config else dataset.name
+
+
+def _open_hub_rows(dataset: Dataset, split: str, *, offline: bool) -> tuple[Any, str | None]:
+    """Return the rows of one split, and its revision or version if known.
 
     Raises:
         DataError: `datasets` is missing, or cannot load the set.
@@ -132,11 +187,10 @@ def _open_hub_rows(
         raise _hub_error(dataset, split, error, offline) from error
     revision = dataset.options.get("revision")
     version = getattr(getattr(loaded, "info", None), "version", None)
-    rows = _hub_rows(loaded, f"{dataset.name} {split}")
-    return rows, str(revision or version) if revision or version else None
+    return loaded, str(revision or version) if revision or version else None
 
 
-def _hub_rows(loaded: Any, origin: str) -> Iterator[Row]:
+def _numbered(loaded: Any, origin: str) -> Iterator[Row]:
     number = 0
     for values in loaded:
         number += 1

@@ -6,9 +6,10 @@ No weights are loaded here, so every fault of a file, a row or a template shows 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from tenbin.config import RunConfig
 from tenbin.data import (
@@ -17,6 +18,8 @@ from tenbin.data import (
     Progress,
     cache_directory,
     load_documents,
+    load_samples,
+    made_splits,
 )
 from tenbin.errors import DataError
 from tenbin.files.disk_list import DiskList
@@ -37,10 +40,14 @@ class Data:
     choice: DataChoice
     progress: Progress | None = None
     """Told about downloads."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Of the model: a task's `custom_dataset` may take its tokenizer from them."""
     _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
     """SHA-256 by path, as each was read first."""
-    _pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
+    _made: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Splits that functions of tasks made, by data set: each function is called once."""
+    _pools: dict[tuple[str, ...], Pool] = field(default_factory=dict)
     _samples: dict[tuple[str, str, int, int], DiskList[Document]] = field(default_factory=dict)
 
     def load(self, dataset: Dataset, split: str) -> DocumentSet:
@@ -48,9 +55,18 @@ class Data:
         # The whole data set: two that are both called `json` differ in their files alone.
         key = (repr(dataset), split)
         if key not in self._sets:
-            self._sets[key] = load_documents(dataset, split, self.choice, self.progress)
+            made = self._made_splits(dataset)
+            self._sets[key] = load_documents(dataset, split, self.choice, self.progress, made)
             self._check_unchanged(self._sets[key])
         return self._sets[key]
+
+    def _made_splits(self, dataset: Dataset) -> Mapping[str, Any] | None:
+        if dataset.custom_dataset is None:
+            return None
+        key = repr(replace(dataset, process_docs=None))
+        if key not in self._made:
+            self._made[key] = made_splits(dataset, self.arguments)
+        return self._made[key]
 
     def _check_unchanged(self, loaded: DocumentSet) -> None:
         """Refuse a file that was another one when a split before this one was read from it."""
@@ -64,18 +80,32 @@ class Data:
     def for_cell(self, setup: CellSetup) -> tuple[DocumentSet, DocumentSet | None]:
         """The scored documents, and those that examples come from when there are shots."""
         scored = self.load(setup.task.dataset, setup.task.split)
-        if setup.cell.shots == 0 or setup.task.fewshot.split is None:
-            return scored, None
-        return scored, self.load(setup.task.dataset, setup.task.fewshot.split)
+        return scored, self._examples(setup.task) if setup.cell.shots else None
+
+    def _examples(self, task: Task) -> DocumentSet | None:
+        """What the task's examples come from: a split, else the samples of its file."""
+        plan = task.fewshot
+        if plan.split is not None:
+            return self.load(_example_set(task), plan.split)
+        if plan.samples is None:
+            return None
+        key = (repr(plan.samples), "samples")
+        if key not in self._sets:
+            self._sets[key] = load_samples(plan, task.source)
+        return self._sets[key]
 
     def pool(self, setup: CellSetup) -> Pool:
         """Where a cell's examples come from, one pool a split; empty without shots."""
         _, examples = self.for_cell(setup)
-        if examples is None or setup.task.fewshot.split is None:
+        if examples is None:
             return Pool(())
-        key = (repr(setup.task.dataset), setup.task.fewshot.split)
+        plan = setup.task.fewshot
+        key = (repr(_example_set(setup.task)), plan.split or repr(plan.samples), repr(plan.indices))
         if key not in self._pools:
-            self._pools[key] = Pool(examples.documents)
+            documents: Sequence[Document] = examples.documents
+            if plan.indices is not None:
+                documents = _chosen(documents, plan.indices, setup.task)
+            self._pools[key] = Pool(documents)
         return self._pools[key]
 
     def sample(self, setup: CellSetup, count: int, seed: int) -> DiskList[Document]:
@@ -90,13 +120,36 @@ class Data:
         """The files behind a cell, by split."""
         scored, pool = self.for_cell(setup)
         found = {setup.task.split: scored.files}
-        if pool is not None and setup.task.fewshot.split is not None:
-            found[setup.task.fewshot.split] = pool.files
+        if pool is not None and pool.files:
+            split = setup.task.fewshot.split or "samples"
+            # Of one split that examples and questions go through different functions, all.
+            found[split] = tuple(dict.fromkeys((*found.get(split, ()), *pool.files)))
         return found
 
     def notices(self) -> list[str]:
         """What is worth knowing about the rows."""
         return list(dict.fromkeys(n for loaded in self._sets.values() for n in loaded.notices))
+
+
+def _example_set(task: Task) -> Dataset:
+    """The data set with the function that makes examples of its rows."""
+    if task.fewshot.process_docs is None:
+        return task.dataset
+    return replace(task.dataset, process_docs=task.fewshot.process_docs)
+
+
+def _chosen(
+    documents: Sequence[Document], indices: Sequence[int], task: Task
+) -> DiskList[Document]:
+    """The documents that `fewshot_indices` names."""
+    for index in indices:
+        if not 0 <= index < len(documents):
+            raise DataError(
+                f"{task.source}: fewshot_indices names row {index}, and split "
+                f"`{task.fewshot.split}` has {len(documents):,}",
+                "rows count from 0",
+            )
+    return DiskList(documents[index] for index in indices)
 
 
 def data_choice(config: RunConfig) -> DataChoice:
@@ -131,7 +184,7 @@ def load_data(
     config: RunConfig, setups: Sequence[CellSetup], progress: Progress | None = None
 ) -> Data:
     """Read and check every row the cells need."""
-    data = Data(data_choice(config), progress)
+    data = Data(data_choice(config), progress, config.model_args)
     for setup in setups:
         data.for_cell(setup)
     return data

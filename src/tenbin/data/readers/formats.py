@@ -24,7 +24,7 @@ from tenbin.data.readers.data_file import (
     rest_of,
     whole_text,
 )
-from tenbin.data.readers.tables import csv_rows, parquet_rows
+from tenbin.data.readers.tables import csv_rows, parquet_rows, parquet_table
 from tenbin.data.rows import Row, describe_value, parse_json
 from tenbin.errors import DataError
 
@@ -66,6 +66,19 @@ class RowFile:
             self._identity = source.identity
         if empty:
             raise DataError(f"{self.path} has no rows", "it may be an incomplete copy: replace it")
+
+    def table(self) -> Any:
+        """Return a parquet file as an arrow table, with its types.
+
+        Raises:
+            DataError: The file cannot be read, changes meanwhile, or holds no rows.
+        """
+        with open_source(self.path) as source:
+            table = parquet_table(source)
+            self._identity = source.identity
+        if table.num_rows == 0:
+            raise DataError(f"{self.path} has no rows", "it may be an incomplete copy: replace it")
+        return table
 
     def _read(self, source: Source) -> Iterator[Row]:
         name = self.path.name.lower()

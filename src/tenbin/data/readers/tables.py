@@ -34,15 +34,31 @@ def parquet_rows(source: Source) -> Iterator[Row]:
                     number += 1
                     yield Row(values, f"{source.path}, row {number}")
     except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(
-            f"{source.path} is not a complete Parquet file: {error}",
-            "it may be truncated: copy it again",
-        ) from error
+        raise _incomplete(source, error) from error
     except (ValueError, OverflowError) as error:
         # Bytes that are not UTF-8 in a column of texts, and dates that do not exist.
         raise DataError(
             f"{source.path}, after row {number}: a value cannot be read: {error}"
         ) from error
+
+
+def parquet_table(source: Source) -> Any:
+    """Return a parquet file as an arrow table."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with source.in_any_order() as raw:
+            return pyarrow.parquet.read_table(raw, pre_buffer=False)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _incomplete(source, error) from error
+
+
+def _incomplete(source: Source, error: Exception) -> DataError:
+    return DataError(
+        f"{source.path} is not a complete Parquet file: {error}",
+        "it may be truncated: copy it again",
+    )
 
 
 def csv_rows(source: Source, delimiter: str) -> Iterator[Row]:
