@@ -12,7 +12,8 @@ import yaml
 from tenbin.data import DataChoice
 from tenbin.errors import DataError, TaskError, TenbinError
 from tenbin.pipeline.validate import Checked, validate_task
-from tenbin.prompts.render import Worded, whole_text, word
+from tenbin.prompts.render import whole_text, word
+from tenbin.prompts.worded import Worded
 from tenbin.records import Document, Task
 from tenbin.tasks.loader import load_file
 

@@ -16,7 +16,7 @@ from tenbin.pipeline.requests import (
     QUEUE_TABLES,
     RequestQueue,
     requests_of,
-    score_request,
+    unconditional_request,
     unpack_text,
 )
 from tenbin.records import Cell, Prompt, Request
@@ -48,7 +48,7 @@ class Planned:
     unconditional_key: str | None = None
     """Of the same choices without the prompt, where a metric compares with that."""
     further_keys: tuple[str, ...] = ()
-    """Of the second and later answers sampled to the prompt."""
+    """Of the second and later answers sampled to the prompt, or of its further contexts."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -85,20 +85,19 @@ class Plan:
 
     def _write(self, cell: int, prompts: Sequence[Prompt], unconditional: bool) -> None:
         asked: list[list[Request]] = []
-        for prompt in prompts:
-            requests = requests_of(prompt)
-            if unconditional and prompt.continuations is not None:
-                requests.append(score_request("", prompt.continuations))
-            asked.append(requests)
+        bares = [unconditional_request(prompt) if unconditional else None for prompt in prompts]
+        for prompt, bare in zip(prompts, bares, strict=True):
+            asked.append(requests_of(prompt) + ([] if bare is None else [bare]))
         numbers = self.queue.put(request for requests in asked for request in requests)
         rows: list[tuple[Any, ...]] = []
         uses: list[tuple[int, int]] = []
-        for id, (prompt, requests) in enumerate(zip(prompts, asked, strict=True), self._count):
+        planned = zip(prompts, asked, bares, strict=True)
+        for id, (prompt, requests, bare) in enumerate(planned, self._count):
             keys = [request.key for request in requests]
             uses += [(numbers[key], id) for key in keys]
-            bare = keys.pop() if unconditional and prompt.continuations is not None else None
+            bare_key = None if bare is None else keys.pop()
             first, *further = keys
-            names = (numbers[first], first, bare, " ".join(further))
+            names = (numbers[first], first, bare_key, " ".join(further))
             rows.append((id, cell, prompt.document, *names, _pack(prompt)))
         write = self._database.executemany
         write("INSERT INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)

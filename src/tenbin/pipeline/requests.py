@@ -30,9 +30,11 @@ QUEUE_TABLES = (
 
 
 def requests_of(prompt: Prompt) -> list[Request]:
-    """What a prompt asks: one request, or one for each answer that is sampled."""
+    """What a prompt asks: one request, or one for each input or each answer that is sampled."""
     if prompt.kind == "perplexity":
         return [roll_request(prompt.text)]
+    if prompt.contexts and prompt.continuations is not None:
+        return [score_request(context, prompt.continuations) for context in prompt.contexts]
     if prompt.continuations is not None:
         return [score_request(prompt.text, prompt.continuations)]
     if prompt.sampling is None:
@@ -49,6 +51,17 @@ def requests_of(prompt: Prompt) -> list[Request]:
         )
         for sample in range(prompt.repeats)
     ]
+
+
+def unconditional_request(prompt: Prompt) -> Score | None:
+    """The prompt's choices without the prompt; None where it has none."""
+    if prompt.continuations is None or prompt.choices is None:
+        return None
+    if not prompt.contexts:
+        return score_request("", prompt.continuations)
+    # Of several inputs the choices stand before the one continuation, `target`.
+    delimiter = prompt.continuations[0].removesuffix(prompt.target or "")
+    return score_request("", tuple(delimiter + choice for choice in prompt.choices))
 
 
 def roll_request(text: str) -> Rolling:

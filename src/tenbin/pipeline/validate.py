@@ -15,7 +15,8 @@ from tenbin.errors import TenbinError
 from tenbin.metrics.perplexity import count_characters, count_words
 from tenbin.metrics.registry import check_question, metric_names
 from tenbin.prompts.assembly import open_assembly
-from tenbin.prompts.render import Worded, whole_text, word
+from tenbin.prompts.render import whole_text, word
+from tenbin.prompts.worded import Worded
 from tenbin.records import Document, Task, Template
 from tenbin.tasks.sampling import check_repeats
 

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from tenbin.errors import ConfigError, TaskError
 from tenbin.prompts.environment import names_used, render
-from tenbin.prompts.render import Worded, own_fields, place_of
+from tenbin.prompts.render import own_fields, place_of
+from tenbin.prompts.worded import Worded
 from tenbin.records import Task, Template
 
 
@@ -27,42 +28,59 @@ class Chat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A piece of a prompt: a message of a chat, or plain text with what follows it."""
+
+    role: str
+    content: str
+    delimiter: str = ""
+    """Stands behind the content in plain text, and where turns become one message."""
+
+
+@dataclass(frozen=True, slots=True)
 class Assembly:
     """How the parts of a prompt are put together for one task and template."""
 
     template: Template
     description: str
+    """The description, where it is the same for every document; else what stands before it."""
+    target_delimiter: str
+    """What stands between prompt and answer: nothing where a chat turn begins."""
     chat: Chat | None = None
     multiturn: bool = False
-
-    @property
-    def target_delimiter(self) -> str:
-        """What stands between prompt and answer: nothing where a chat turn begins."""
-        return "" if self.chat is not None else self.template.target_delimiter
+    lm_eval: bool = False
+    """Whether the system instruction is joined to the prompt as lm-eval does it."""
 
     def prompt(self, examples: Sequence[Worded], question: Worded) -> str:
-        """The whole prompt."""
-        if self.chat is None:
-            return self.description + self._joined(examples, question)
-        messages = [{"role": "system", "content": self.description}] if self.description else []
-        if self.multiturn:
-            for example in examples:
-                messages.append({"role": "user", "content": example.text})
-                messages.append({"role": "assistant", "content": example.target})
-            messages.append({"role": "user", "content": question.text})
-        else:
-            messages.append({"role": "user", "content": self._joined(examples, question)})
-        return self.chat(messages)
+        """The whole prompt; of several inputs the first."""
+        return self.prompts(examples, question)[0]
+
+    def prompts(self, examples: Sequence[Worded], question: Worded) -> tuple[str, ...]:
+        """The whole prompt, or one for each of several inputs."""
+        system = self._system(question)
+        before = [turn for example in examples for turn in self._example(example)]
+        if not question.contexts:
+            return (self._text(system, [*before, *self._question(question.text, question)]),)
+        # The answer's delimiter belongs to the continuation here.
+        asked = [self._question(text, question, "") for text in question.contexts]
+        return tuple(self._text(system, [*before, *turns]) for turns in asked)
+
+    def continuations(self, question: Worded) -> tuple[str, ...] | None:
+        """What is scored behind the prompt; None where the model writes."""
+        if question.choices is None:
+            return None
+        answers = (question.target,) if question.contexts else question.choices
+        return tuple(self.target_delimiter + answer for answer in answers)
 
     def parts(self, examples: Sequence[Worded], question: Worded, text: str) -> tuple[int, ...]:
         """Where each example and then the question begins in a prompt; empty when unknown."""
         starts = []
         if self.chat is None:
-            at = len(self.description)
+            at = len(self._system(question))
             for example in examples:
                 starts.append(at)
-                shown = example.text + self.template.target_delimiter + example.target
-                at += len(shown + self.template.fewshot_delimiter)
+                shown = self._example(example)
+                at += sum(len(turn.content) + len(turn.delimiter) for turn in shown)
             return (*starts, at)
         at = 0
         for worded in (*examples, question):
@@ -75,9 +93,66 @@ class Assembly:
             at = found + len(words)
         return tuple(starts)
 
-    def _joined(self, examples: Sequence[Worded], question: Worded) -> str:
-        shown = [e.text + self.template.target_delimiter + e.target for e in examples]
-        return self.template.fewshot_delimiter.join([*shown, question.text])
+    def _system(self, question: Worded) -> str:
+        """What stands before the examples, or in the system message."""
+        if question.description is None or not self.description:
+            return self.description if question.description is None else question.description
+        if self.chat is None and not self.lm_eval:
+            return f"{self.description}\n\n{question.description}"
+        return _joined(self.description, question.description, self.template.fewshot_delimiter)
+
+    def _example(self, worded: Worded) -> tuple[Turn, ...]:
+        own = self.template.example
+        before, behind = self.template.target_delimiter, self.template.fewshot_delimiter
+        if own is not None and own.target_delimiter is not None:
+            before = own.target_delimiter
+        if own is not None and own.fewshot_delimiter is not None:
+            behind = own.fewshot_delimiter
+        if not worded.answered:
+            return self._question(worded.text, worded, before)
+        if worded.prefix and not _needs_delimiter(worded.text, worded.prefix):
+            before = ""
+        answer = _joined(worded.prefix, worded.target, " ")
+        return Turn("user", worded.text, before), Turn("assistant", answer, behind)
+
+    def _question(
+        self, text: str, worded: Worded, delimiter: str | None = None
+    ) -> tuple[Turn, ...]:
+        if not worded.prefix:
+            return (Turn("user", text),)
+        before = self.template.target_delimiter if delimiter is None else delimiter
+        if not _needs_delimiter(text, worded.prefix):
+            before = ""
+        return Turn("user", text, before), Turn("assistant", worded.prefix)
+
+    def _text(self, system: str, turns: Sequence[Turn]) -> str:
+        if self.chat is None:
+            return system + _plain(turns)
+        messages = [Turn("system", system)] if system else []
+        if self.multiturn:
+            messages += turns
+        elif turns[-1].role == "assistant":
+            # The answer's beginning stays a turn of its own, which the model goes on with.
+            *others, asked, prefix = turns
+            messages += [Turn("user", _plain(others) + asked.content), prefix]
+        else:
+            messages.append(Turn("user", _plain(turns[:-1]) + turns[-1].content))
+        return self.chat([{"role": one.role, "content": one.content} for one in messages])
+
+
+def _plain(turns: Sequence[Turn]) -> str:
+    return "".join(turn.content + turn.delimiter for turn in turns)
+
+
+def _joined(first: str, second: str, delimiter: str) -> str:
+    """Both texts, with the delimiter between them where there is no white space."""
+    if first and second and _needs_delimiter(first, second):
+        return first + delimiter + second
+    return first + second
+
+
+def _needs_delimiter(before: str, behind: str) -> bool:
+    return before != "" and not (before[-1].isspace() or behind[0].isspace())
 
 
 def open_assembly(
@@ -87,6 +162,7 @@ def open_assembly(
     system_prompt: str | None,
     chat: Chat | None,
     multiturn: bool,
+    lm_eval: bool = False,
 ) -> Assembly:
     """Prepare the parts that are the same for every document.
 
@@ -95,12 +171,18 @@ def open_assembly(
         system_prompt: What templates that write their own system part put there; None: their own.
         chat: The model's chat template, when it is to be used.
         multiturn: Whether examples become turns of the conversation.
+        lm_eval: Whether a system instruction is joined to the prompt as lm-eval does it, which puts
+            nothing between it and a prompt without a description.
     """
     if multiturn and chat is None:
         raise ConfigError(
             "--fewshot_as_multiturn makes turns of a conversation",
             "add --apply_chat_template",
         )
+    if task.origin is not None:
+        # Its description is rendered over each document.
+        delimiter = _answer_delimiter(task, template, chat is not None)
+        return Assembly(template, system_instruction or "", delimiter, chat, multiturn, lm_eval)
     fields = own_fields(task, template, system_prompt)
     try:
         writes_system_part = "system_prompt" in names_used(template.description)
@@ -114,9 +196,21 @@ def open_assembly(
             "which --apply_chat_template would wrap in another",
             "leave --apply_chat_template out, or choose another template",
         )
+    delimiter = _answer_delimiter(task, template, chat is not None)
     if chat is not None:
         parts = [system_instruction or "", description.strip()]
-        return Assembly(template, "\n\n".join(filter(None, parts)), chat, multiturn)
+        description = "\n\n".join(filter(None, parts))
+        return Assembly(template, description, delimiter, chat, multiturn)
     if system_instruction and not writes_system_part:
         description = f"{system_instruction}\n\n{description}"
-    return Assembly(template, description)
+    return Assembly(template, description, delimiter)
+
+
+def _answer_delimiter(task: Task, template: Template, chat: bool) -> str:
+    """What stands before a scored answer."""
+    if task.kind == "loglikelihood":
+        return ""
+    prefix = template.gen_prefix
+    if not chat or (prefix and not prefix[-1].isspace()):
+        return template.target_delimiter
+    return ""

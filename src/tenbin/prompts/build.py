@@ -17,7 +17,7 @@ from tenbin.errors import ConfigError
 from tenbin.prompts.assembly import Assembly, Chat, open_assembly
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.fewshot import Draw, open_draw
-from tenbin.prompts.render import Worded, whole_text, word
+from tenbin.prompts.render import has_several_inputs, whole_text, word, word_as_example
 from tenbin.prompts.truncation import (
     Draft,
     Measure,
@@ -25,7 +25,8 @@ from tenbin.prompts.truncation import (
     fit_examples,
     generation_caps,
 )
-from tenbin.records import Cell, Document, Prompt, Task
+from tenbin.prompts.worded import Worded
+from tenbin.records import Cell, Document, Prompt, Task, TaskFunction, Template
 
 _BATCH = 1000
 """Documents whose prompts are made together: a tokenizer is quick with many texts at once."""
@@ -48,6 +49,8 @@ class PromptSettings:
     """Fills templates that write their own system part; None: each template's own text."""
     fit_examples: bool = True
     cap_by_references: bool = False
+    reproduces_lm_eval: bool = False
+    """Whether prompts are lm-eval's to the byte, where they would differ otherwise."""
 
 
 @dataclass(slots=True)
@@ -55,12 +58,22 @@ class _Wordings:
     """Worded documents; those shown last are kept, since many questions show the same examples."""
 
     task: Task
-    template: str
+    template: Template
     system_prompt: str | None
+    several_inputs: bool | None
+    """Whether choices precede the answer; None: documents say it, or there are none."""
+    refuse_missing_gold: bool
     _made: OrderedDict[str, Worded] = field(default_factory=OrderedDict)
 
     def question(self, document: Document) -> Worded:
-        return word(self.task, self.task.templates[self.template], document, self.system_prompt)
+        return word(
+            self.task,
+            self.template,
+            document,
+            self.system_prompt,
+            self.several_inputs,
+            self.refuse_missing_gold,
+        )
 
     def example(self, document: Document) -> Worded:
         # By its id, since a document is made anew whenever it is read.
@@ -68,7 +81,9 @@ class _Wordings:
         if made is not None:
             self._made.move_to_end(document.id)
             return made
-        made = self._made[document.id] = self.question(document)
+        made = self._made[document.id] = word_as_example(
+            self.task, self.template, document, self.system_prompt, self.several_inputs
+        )
         if len(self._made) > _KEPT:
             self._made.popitem(last=False)
         return made
@@ -100,7 +115,8 @@ class _Bench:
         examples = self.draw.examples(document)
         shown = [self.wordings.example(example) for example in examples]
         question = self.wordings.question(document)
-        return Draft(document, question, examples, shown, 0, self.assembly.prompt(shown, question))
+        texts = self.assembly.prompts(shown, question)
+        return Draft(document, question, examples, shown, texts)
 
 
 def build_prompts(
@@ -145,11 +161,16 @@ def build_prompts(
         settings.system_prompt,
         _with_variables(chat, settings) if settings.apply_chat_template else None,
         settings.fewshot_as_multiturn,
+        settings.reproduces_lm_eval,
     )
     draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.running_draw)
     if task.thinking is not None and tokenizer is not None:
         check_thinking_room(task, task.thinking, tokenizer.max_length)
-    wordings = _Wordings(task, cell.template, settings.system_prompt)
+    template = task.templates[cell.template]
+    several = has_several_inputs(task, template, documents)
+    wordings = _Wordings(
+        task, template, settings.system_prompt, several, not settings.reproduces_lm_eval
+    )
     bench = _Bench(task, cell, assembly, draw, wordings, settings, tokenizer)
     return bench.prompts(documents, _limited_order(draw, len(documents), limit))
 
@@ -188,6 +209,7 @@ def _whole_texts(
             max_gen_toks=0,
             row=document.row,
             item=_item(task, document),
+            fields=document.fields if _judges_rows(task) else None,
         )
         for document in asked
     )
@@ -206,17 +228,14 @@ def _limited_order(draw: Draw, count: int, limit: float | None) -> Sequence[int]
 
 def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) -> Prompt:
     question = draft.question
-    continuations = None
-    if question.choices is not None:
-        continuations = tuple(assembly.target_delimiter + choice for choice in question.choices)
     return Prompt(
         cell=cell,
         document=draft.document.id,
         language=task.language,
         group=draft.document.group,
         kind=task.kind,
-        text=draft.text,
-        continuations=continuations,
+        text=draft.texts[0],
+        continuations=assembly.continuations(question),
         choices=question.choices,
         gold=question.gold,
         references=question.references,
@@ -225,13 +244,30 @@ def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) 
         max_gen_toks=cap,
         examples=tuple(example.id for example in draft.examples),
         dropped_examples=draft.dropped,
-        parts=assembly.parts(draft.shown, question, draft.text),
+        parts=assembly.parts(draft.shown, question, draft.texts[0]),
         sampling=task.sampling,
         repeats=task.repeats,
         row=draft.document.row,
         item=_item(task, draft.document),
         thinking=task.thinking,
         num_choices=question.num_choices,
+        golds=question.golds,
+        contexts=draft.texts if question.contexts else (),
+        fields=question.fields if _judges_rows(task) else None,
+    )
+
+
+_READ_ROWS = frozenset({"multi_choice_regex"})
+"""Filters that read choices out of the row."""
+
+
+def _judges_rows(task: Task) -> bool:
+    """Whether a function of the task, or a filter, reads the row when an answer is judged."""
+    steps = [step for use in task.filters for step, _ in use.steps]
+    return (
+        task.process_results is not None
+        or any(use.function is not None for use in task.metrics)
+        or any(isinstance(step, TaskFunction) or step in _READ_ROWS for step in steps)
     )
 
 

@@ -6,15 +6,20 @@ A document of a perplexity task has none of these: its template gives one text.
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from tenbin.errors import DataError, TaskError
 from tenbin.prompts.environment import language_names_used, names_used, render
-from tenbin.records import MOST_CHOICES, Document, Source, Task, TaskFunction, Template
+from tenbin.prompts.lm_eval import (
+    index_as_text,
+    lm_eval_target,
+    word_example,
+    word_question,
+)
+from tenbin.prompts.worded import Worded, check_choices, check_number, listed, short
+from tenbin.records import Document, Source, Task, TaskFunction, Template
 
 _OWN_NAMES: Mapping[str, str] = {
     "labels": "the task's `labels:`",
@@ -23,36 +28,76 @@ _OWN_NAMES: Mapping[str, str] = {
 """What templates can name besides a row's fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class Worded:
-    """What a template makes of a document."""
-
-    text: str
-    choices: tuple[str, ...] | None
-    gold: int | None
-    references: tuple[str, ...]
-    target: str
-    """The right answer as an example shows it."""
-    num_choices: int | None = None
-    """Options that the question offers, where that is known."""
-
-
-def word(task: Task, template: Template, document: Document, system_prompt: str | None) -> Worded:
-    """Put a document into a template's words.
+def word(
+    task: Task,
+    template: Template,
+    document: Document,
+    system_prompt: str | None,
+    several_inputs: bool | None = None,
+    refuse_missing_gold: bool = True,
+) -> Worded:
+    """Put a document into a template's words, by the rules of the file that the task is from.
 
     Args:
+        task: The task.
+        template: One of its templates.
+        document: The row.
         system_prompt: The user's text for `{{ system_prompt }}`; None: the template's own.
+        several_inputs: See `lm_eval.word_question`.
+        refuse_missing_gold: See `lm_eval.word_question`.
 
     Raises:
         TaskError: When the template does not fit the document's fields.
         DataError: When the gold answer is not among the choices.
     """
-    fields = {**document.fields, **own_fields(task, template, system_prompt)}
     try:
+        if task.origin is not None:
+            return word_question(
+                task,
+                template,
+                document,
+                several_inputs=several_inputs,
+                refuse_missing_gold=refuse_missing_gold,
+            )
+        fields = {**document.fields, **own_fields(task, template, system_prompt)}
         _refuse_shadowed(task, template, document)
         return _word(task, template, document, fields)
     except TaskError as error:
         raise _located(task, template, document, error) from error
+
+
+def word_as_example(
+    task: Task,
+    template: Template,
+    document: Document,
+    system_prompt: str | None,
+    several_inputs: bool | None = None,
+) -> Worded:
+    """Put a document that is shown with its answer into words.
+
+    Raises:
+        TaskError: When the template does not fit the document's fields.
+        DataError: When it has no answer that can be shown.
+    """
+    if task.origin is None:
+        return word(task, template, document, system_prompt)
+    try:
+        return word_example(template, document, several_inputs)
+    except TaskError as error:
+        raise _located(task, template, document, error) from error
+
+
+def has_several_inputs(
+    task: Task, template: Template, documents: Sequence[Document]
+) -> bool | None:
+    """Whether choices precede the answer, by the first document; None where that cannot be."""
+    if task.origin is None or task.kind != "choice" or not len(documents):
+        return None
+    first = documents[0]
+    try:
+        return index_as_text(template, first)
+    except TaskError as error:
+        raise _located(task, template, first, error) from error
 
 
 def own_fields(task: Task, template: Template, system_prompt: str | None) -> dict[str, Any]:
@@ -75,15 +120,18 @@ def whole_text(task: Task, template: Template, document: Document) -> str:
         TaskError: When the template does not fit the document's fields.
         DataError: When there is no text.
     """
-    source = str(template.target)
+    source = template.target
     try:
-        if source not in document.fields and not names_used(source):
+        if isinstance(source, str) and source not in document.fields and not names_used(source):
             raise TaskError(
                 f"doc_to_target names no field: {source!r} is the same text for every document",
                 f"fields: {', '.join(map(str, document.fields))}",
             )
-        _refuse_shadowed(task, template, document)
-        text = _value(source, document.fields)
+        if task.origin is not None:
+            text = lm_eval_target(template, document)
+        else:
+            _refuse_shadowed(task, template, document)
+            text = _value(source, document.fields)
     except TaskError as error:
         raise _located(task, template, document, error) from error
     if not isinstance(text, str) or not text.strip():
@@ -159,10 +207,7 @@ def _value(source: Source | tuple[str, ...], fields: Mapping[str, Any]) -> Any:
     if isinstance(source, TaskFunction):
         return source(fields)
     if source in fields:
-        value = fields[source]
-        if isinstance(value, float) and not math.isfinite(value):
-            raise TaskError(f"field {source!r} is {value}, which is no number and no text")
-        return value
+        return check_number(source, fields[source])
     return render(source, fields)
 
 
@@ -203,19 +248,7 @@ def _choices(
             value = ast.literal_eval(value)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
             raise TaskError(f"doc_to_choice gives no list: {value[:80]!r}") from error
-    if not isinstance(value, list | tuple) or len(value) < 2:
-        raise TaskError(f"doc_to_choice gives no list of two or more choices: {_short(value)}")
-    if len(value) > MOST_CHOICES:
-        raise TaskError(
-            f"doc_to_choice gives {len(value):,} choices; at most {MOST_CHOICES:,} are scored",
-            "let the model write the answer (output_type: generate_until)",
-        )
-    return tuple(map(str, value))
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return check_choices(value, least=2)
 
 
 def _gold(value: Any, choices: tuple[str, ...], document: Document) -> int:
@@ -228,16 +261,11 @@ def _gold(value: Any, choices: tuple[str, ...], document: Document) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(choices):
         return value
     raise DataError(
-        f"{document.origin}: the gold answer {_short(value)} is not one of the {len(choices)} "
+        f"{document.origin}: the gold answer {short(value)} is not one of the {len(choices)} "
         "choices",
         f"it must be an index from 0 to {len(choices) - 1} (digits are an index), or the text of "
-        f"one of: {_listed(choices)}",
+        f"one of: {listed(choices)}",
     )
-
-
-def _listed(choices: tuple[str, ...]) -> str:
-    shown = [choice if len(choice) <= 80 else f"{choice[:77]}..." for choice in choices[:10]]
-    return ", ".join(shown + ["…"] * (len(choices) > 10))
 
 
 def _references(task: Task, fields: Mapping[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from tenbin.errors import ConfigError
 from tenbin.prompts.assembly import Assembly
-from tenbin.prompts.render import Worded
+from tenbin.prompts.worded import Worded
 from tenbin.records import Document, Task, Thinking
 
 
@@ -44,8 +44,9 @@ class Draft:
     question: Worded
     examples: list[Document]
     shown: list[Worded]
+    texts: tuple[str, ...]
+    """The prompt, or one for each of several inputs."""
     dropped: int = 0
-    text: str = ""
 
 
 def check_thinking_room(task: Task, thinking: Thinking, max_length: int) -> None:
@@ -83,13 +84,15 @@ def fit_examples(
     answers = [room + thought for room in _answer_room(drafts, caps, assembly, tokenizer)]
     open_drafts = list(zip(drafts, answers, strict=True))
     while open_drafts:
-        lengths = tokenizer.prompt_lengths([draft.text for draft, _ in open_drafts])
+        texts = [text for draft, _ in open_drafts for text in draft.texts]
+        lengths = iter(tokenizer.prompt_lengths(texts))
         too_long = []
-        for (draft, room), length in zip(open_drafts, lengths, strict=True):
+        for draft, room in open_drafts:
+            length = max(next(lengths) for _ in draft.texts)
             if length + room > tokenizer.max_length and draft.shown:
                 draft.examples, draft.shown = draft.examples[1:], draft.shown[1:]
                 draft.dropped += 1
-                draft.text = assembly.prompt(draft.shown, draft.question)
+                draft.texts = assembly.prompts(draft.shown, draft.question)
                 too_long.append((draft, room))
         open_drafts = too_long
 
@@ -98,13 +101,11 @@ def _answer_room(
     drafts: Sequence[Draft], caps: Sequence[int], assembly: Assembly, tokenizer: Measure
 ) -> list[int]:
     """Tokens each document's longest answer needs behind its prompt."""
-    choices = [draft.question.choices or () for draft in drafts]
-    delimiter = assembly.target_delimiter
-    texts = [delimiter + choice for group in choices for choice in group]
-    distinct = list(dict.fromkeys(texts))
+    answers = [assembly.continuations(draft.question) or () for draft in drafts]
+    distinct = list(dict.fromkeys(text for group in answers for text in group))
     length = dict(zip(distinct, tokenizer.answer_lengths(distinct), strict=True))
     return [
         # The last token of a scored answer is predicted, never read.
-        max(length[delimiter + choice] for choice in group) - 1 if group else cap
-        for group, cap in zip(choices, caps, strict=True)
+        max(length[text] for text in group) - 1 if group else cap
+        for group, cap in zip(answers, caps, strict=True)
     ]
