@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal, TypeVar, get_args
 
-from tenbin.results.schema import CellConfig, DataFileEntry, RunResult, Sample
+from tenbin.results.schema import CellConfig, DataFileEntry, OriginEntry, RunResult, Sample
 
-Kind = Literal["data", "prompts", "shots", "seed", "decoding", "profile", "partial"]
-KINDS: tuple[str, ...] = get_args(Kind)
+Kind = Literal["data", "prompts", "shots", "seed", "decoding", "profile", "partial", "task"]
+WARNED: tuple[Kind, ...] = ("task",)
+"""What is pointed out and never refused: it matters only if prompts or scores differ by it."""
+KINDS: tuple[str, ...] = tuple(kind for kind in get_args(Kind) if kind not in WARNED)
 """What may differ, as users name it."""
 
 _USUAL_CHOICE = "likelihoods of their texts"
@@ -69,6 +72,7 @@ def differences(first: StoredCell, second: StoredCell) -> list[Difference]:
     if first.id != second.id:
         return found
     mine, theirs = first.config, second.config
+    found += _origins(mine.origin, theirs.origin)
     found += _unequal("decoding", _decoding(mine), _decoding(theirs))
     if mine.num_fewshot != theirs.num_fewshot:
         found += _unequal("shots", mine.num_fewshot, theirs.num_fewshot)
@@ -116,6 +120,27 @@ def _data(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
         yield Difference(
             "data", f"{len(changed):,} shared documents have another right answer ({named})"
         )
+
+
+def _origins(first: OriginEntry | None, second: OriginEntry | None) -> Iterator[Difference]:
+    """What differs in the files that a task was read from and in their functions."""
+    if first is None or second is None:
+        return
+    mine, theirs = _function_hashes(first), _function_hashes(second)
+    changed = [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
+    if changed:
+        yield Difference("task", f"functions of the task file differ: {', '.join(changed)}")
+    if first.sha256 != second.sha256:
+        yield Difference("task", f"{_file(first)} here, {_file(second)} there")
+
+
+def _function_hashes(origin: OriginEntry) -> dict[str, str]:
+    return {f"{PurePath(one.file).name}: {one.name}": one.sha256 for one in origin.functions}
+
+
+def _file(origin: OriginEntry) -> str:
+    package = f"{origin.package}, " if origin.package else ""
+    return f"{origin.path} ({package}sha256 {origin.sha256[:12]})"
 
 
 def _decoding(config: CellConfig) -> str:

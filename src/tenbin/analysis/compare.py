@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from tenbin.analysis.comparability import KINDS, Difference, StoredCell, differences
+from tenbin.analysis.comparability import KINDS, WARNED, Difference, StoredCell, differences
 from tenbin.analysis.document import ABSENT, to_json
 from tenbin.errors import ConfigError, ResultError
 from tenbin.records import Outcome
@@ -263,7 +263,7 @@ def _refuse(
 ) -> None:
     cells: dict[tuple[Difference, ...], list[str]] = {}
     for pair, differing in found:
-        refused = tuple(one for one in differing if one.kind not in allow)
+        refused = tuple(one for one in differing if one.kind not in (*allow, *WARNED))
         if refused:
             ids = " and ".join(dict.fromkeys((pair.baseline.id, pair.other.id)))
             runs = f" ({sides[pair.first].name} and {sides[pair.second].name})"

@@ -7,12 +7,14 @@ from typing import Literal
 
 from tenbin.errors import ConfigError
 
+DEFAULT_PROFILE = "tenbin"
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The settings of a profile. The defaults are tenbin's own."""
 
-    name: str = "tenbin"
+    name: str = DEFAULT_PROFILE
     pairing: Literal["written", "sorted"] = "written"
     """Whether per-task numbers belong to the tasks as written or to their sorted names."""
     draw: Literal["document", "running"] = "document"
@@ -27,7 +29,7 @@ class Profile:
 
 
 PROFILES = {
-    "tenbin": Profile(),
+    DEFAULT_PROFILE: Profile(),
     "jp-stable": Profile(
         name="jp-stable",
         pairing="sorted",
@@ -44,7 +46,7 @@ PROFILES = {
 def find_profile(name: str | None) -> Profile:
     """The profile of that name; None: tenbin's own settings."""
     if name is None:
-        return PROFILES["tenbin"]
+        return PROFILES[DEFAULT_PROFILE]
     if name not in PROFILES:
         raise ConfigError(f"unknown profile {name!r}", f"profiles: {', '.join(PROFILES)}")
     return PROFILES[name]

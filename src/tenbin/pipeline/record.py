@@ -16,7 +16,7 @@ from tenbin.pipeline.prepare import Data, count_prompts
 from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import GroupScore
 from tenbin.plugins import BACKENDS, Plugin, entry_points
-from tenbin.records import Cell, ExampleWording, ScoreRow, TaskFunction, Template
+from tenbin.records import Cell, ExampleWording, ScoreRow, TaskFunction, TaskOrigin, Template
 from tenbin.records.task import stored_kind
 from tenbin.results.identity import RunIdentity, run_id
 from tenbin.results.provenance import git_revision, library_versions
@@ -27,7 +27,9 @@ from tenbin.results.schema import (
     Detectable,
     DocumentCounts,
     EngineAnswers,
+    FunctionEntry,
     MetricDetail,
+    OriginEntry,
     ParallelEntry,
     PromptEntry,
     RunResult,
@@ -280,7 +282,7 @@ def _cell_config(setup: CellSetup) -> CellConfig:
     """A task as it is asked; settings of generation are null if nothing is generated."""
     task, cell, template = setup.task, setup.cell, _template(setup)
     generates, sampling = task.kind == "generate", task.sampling
-    return CellConfig(
+    config = CellConfig(
         task=task.name,
         version=task.version,
         template=template.name,
@@ -317,6 +319,21 @@ def _cell_config(setup: CellSetup) -> CellConfig:
             use.name: [{"function": _written(name), **options} for name, options in use.steps]
             for use in task.filters
         },
+    )
+    if task.origin is None:
+        return config
+    return config.model_copy(update={"origin": _origin(task.origin)})
+
+
+def _origin(origin: TaskOrigin) -> OriginEntry:
+    return OriginEntry(
+        path=origin.path,
+        sha256=origin.sha256,
+        package=origin.package,
+        functions=[
+            FunctionEntry(file=one.file, name=one.name, sha256=one.sha256)
+            for one in origin.functions
+        ],
     )
 
 

@@ -25,8 +25,10 @@ _SETTINGS = (
 )
 """Options that affect prompts and are not seen in the tasks as they were asked."""
 _MODEL = ("model", "model_args", "dtype", "encoding")
-_NOT_ASKED = ("choices_by", "alias", "limit")
-"""Of a cell's config: known only afterwards, or another word for the number of documents."""
+_NOT_ASKED = ("choices_by", "alias", "limit", "origin")
+"""Of a cell's config: known only afterwards, or another word for the number of documents. Of the
+origin only the functions count: where a task file lies, and its comments, change nothing."""
+_FUNCTIONS = "functions of the task"
 _TEMPLATE_TEXT, _DOCUMENTS = "words of the template", "documents"
 _COUNTED = (_TEMPLATE_TEXT, _DOCUMENTS)
 """Not in the config itself: results of other programs may lack them."""
@@ -91,9 +93,16 @@ class RunIdentity:
                 **{k: value for k, value in config.to_json().items() if k not in _NOT_ASKED},
                 _TEMPLATE_TEXT: self.template_hashes.get(id),
                 _DOCUMENTS: self.documents.get(id),
+                **_functions(config),
             }
             for id, config in self.configs.items()
         }
+
+
+def _functions(config: CellConfig) -> dict[str, object]:
+    """The functions that take part, by name and content; nothing for tasks without any."""
+    found = config.origin.functions if config.origin is not None else []
+    return {_FUNCTIONS: sorted((one.name, one.sha256) for one in found)} if found else {}
 
 
 def run_id(identity: RunIdentity) -> str:

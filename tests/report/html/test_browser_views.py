@@ -438,3 +438,27 @@ def test_a_hostile_pattern_of_a_stored_run_is_tried_once_and_said_to_be_slow(
     page.wait_for_selector(".sample h2")
     shown = page.locator(".reading").first.inner_text()
     assert "the pattern is too slow to show its matches" in shown
+
+
+def test_details_name_the_files_of_lm_eval_tasks(tmp_path: Path, open_page: OpenPage) -> None:
+    function = {"file": "/tasks/xnli/utils.py", "name": "clean", "sha256": "f" * 64}
+    origin = {
+        "path": "/tasks/xnli/<b>xnli_ja.yaml",
+        "sha256": "e" * 64,
+        "package": "lm_eval 0.4.13",
+        "functions": [function],
+    }
+    configs = {"xnli_ja": config("xnli_ja", origin=origin), "own": config("own")}
+    rows = [choice_row(id, at) for id in configs for at in range(3)]
+    folder = write(tmp_path / "r.run", result(configs, rows), rows)
+    page_file = tmp_path / "page.html"
+    write_report([folder], page_file)
+    page = open_page(page_file, "#/details")
+    heading = page.get_by_role("heading", name="Task files")
+    heading.wait_for()
+    table = page.locator("h2:text-is('Task files') ~ *").locator("table").first
+    shown = table.locator("tbody tr")
+    assert shown.count() == 1
+    text = shown.first.inner_text()
+    for part in ("xnli_ja", "lm_eval 0.4.13", "e" * 12, "<b>xnli_ja.yaml", "utils.py: clean"):
+        assert part in text

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tenbin.analysis.comparability import WARNED
 from tenbin.analysis.compare import Change, ComparedRun, ComparisonReport, MetricComparison
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.run_notes import engine_mode
@@ -186,7 +187,8 @@ def _print_notes(report: ComparisonReport, console: Console) -> None:
     for text in unpaired:
         console.print(Text(text, style="yellow"))
     for (kind, text), cells in allowed.items():
-        line = f"allowed to differ: {kind}: {text} ({', '.join(dict.fromkeys(cells))})"
+        said = "warning" if kind in WARNED else "allowed to differ"
+        line = f"{said}: {kind}: {text} ({', '.join(dict.fromkeys(cells))})"
         console.print(Text(line, style="yellow"))
     for name, ids in report.unmatched.items():
         console.print(Text(f"{name}: not compared: {', '.join(ids)}", style="yellow"))

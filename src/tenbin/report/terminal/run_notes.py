@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 
+from tenbin.config.profiles import DEFAULT_PROFILE
 from tenbin.results.schema import CellConfig, MetricDetail, RunResult, UsageEntry
 
 _NOT_RUN = "not run"
 """The mode an engine reports for scoring when it scored nothing."""
+_NAMED = 5
+"""Tasks or files named in one line."""
 
 
 def engine_mode(engine: Mapping[str, object]) -> object:
@@ -107,6 +111,32 @@ def choice_lines(result: RunResult) -> list[str]:
     """Return how choices were picked, if not by likelihood: one line for each method."""
     methods = choice_methods(result).items()
     return [f"choices: {', '.join(ids)}: picked by {how}" for how, ids in methods]
+
+
+def origin_lines(result: RunResult) -> list[str]:
+    """Return where lm-eval tasks came from, which functions ran, and the profile if it is named."""
+    lines = []
+    if result.profile not in (None, DEFAULT_PROFILE):
+        lines.append(f"profile: {result.profile}")
+    ids: dict[str, list[str]] = {}
+    functions = set()
+    for id, config in result.configs.items():
+        if config.origin is not None:
+            origin = config.origin.package or str(PurePath(config.origin.path).parent)
+            ids.setdefault(origin, []).append(id)
+            functions |= {(one.file, one.sha256) for one in config.origin.functions}
+    for origin, names in ids.items():
+        lines.append(f"task files: {_names(names)}: from {origin}")
+    if functions:
+        shown = [f"{PurePath(file).name} ({sha256[:12]})" for file, sha256 in sorted(functions)]
+        lines.append(f"trusted functions: {_names(shown)}")
+    return lines
+
+
+def _names(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
+    rest = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + rest
 
 
 def usage_lines(usage: UsageEntry | None) -> list[str]:

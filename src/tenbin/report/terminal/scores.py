@@ -16,6 +16,7 @@ from tenbin.report.terminal.run_notes import (
     choice_lines,
     engine_mode,
     is_unscored,
+    origin_lines,
     partial_lines,
     sampling_lines,
     thinking_lines,
@@ -45,6 +46,7 @@ def print_results(result: RunResult, console: Console | None = None) -> None:
         *sampling_lines(result),
         *thinking_lines(result),
         *choice_lines(result),
+        *origin_lines(result),
         *usage_lines(result.usage),
     ]:
         console.print(Text(line, style="dim"), soft_wrap=True)

@@ -106,6 +106,27 @@ class ThinkingEntry(Record):
     budget: Count = Field(description="Tokens that thinking may take.")
 
 
+class FunctionEntry(Record):
+    """A Python function of a task file that took part in the run."""
+
+    file: str = Field(description="Its file, or its module if a package brings it.")
+    name: str = Field(description="Its name.")
+    sha256: str = Field(description="Checksum of the file.")
+
+
+class OriginEntry(Record):
+    """Where an lm-eval task came from."""
+
+    path: str = Field(description="The task file.")
+    sha256: str = Field(description="Checksum of the file with all that it includes.")
+    package: str | None = Field(
+        default=None, description="Installed package that brings it, with its version."
+    )
+    functions: list[FunctionEntry] = Field(
+        default_factory=list, description="Its functions, which were trusted and ran."
+    )
+
+
 class CellConfig(Record):
     """A task as it was asked: data, template, shots, decoding."""
 
@@ -155,6 +176,9 @@ class CellConfig(Record):
     metrics: Texts = Field(default=(), description="Metrics that were asked for.")
     filters: dict[str, list[Open]] = Field(
         default_factory=dict, description="Filter name to the steps that extract an answer."
+    )
+    origin: OriginEntry | None = Field(
+        default=None, description="Of an lm-eval task: its file and functions; absent for others."
     )
     choices_by: str | None = Field(
         default=None, description="How choices were made; null if there were none."

@@ -41,6 +41,7 @@ function rest(document) {
     make("h2", {}, say("data")),
     make("p", { class: "note" }, say("data_note")),
     dataTable(document),
+    ...originSection(document),
     make("h2", {}, say("model_and_engine")),
     pairs({ fingerprint: document.fingerprint, ...document.model }),
     make("h2", {}, say("settings")),
@@ -79,6 +80,26 @@ function dataTable(document) {
     { label: "SHA-256", show: (row) => make("span", { class: "mono", title: row.file.sha256 }, String(row.file.sha256).slice(0, 12)), plain: (row) => row.file.sha256 },
     { label: say("file"), show: (row) => foreign(String(row.file.path).split("/").slice(-3).join("/"), null, "span", { class: "mono", title: row.file.path }), plain: (row) => row.file.path },
   ], rows, { hideCaption: true }).element;
+}
+
+/** Files and functions of lm-eval tasks; nothing for a run without any. */
+function originSection(document) {
+  const rows = Object.entries(document.configs || {}).filter(([, config]) => config.origin).map(([id, config]) => ({ id, origin: config.origin }));
+  if (!rows.length) return [];
+  const short = (hash) => make("span", { class: "mono", title: hash }, String(hash || "–").slice(0, 12));
+  const called = (one) => `${String(one.file).split("/").pop()}: ${one.name}`;
+  const hashed = (one) => `${called(one)} ${String(one.sha256).slice(0, 12)}`;
+  return [
+    make("h2", {}, say("task_files")),
+    make("p", { class: "note" }, say("task_files_note")),
+    new Table(say("task_files"), [
+      { label: say("task"), value: (row) => row.id, show: (row) => foreign(row.id), plain: (row) => row.id },
+      { label: say("package"), value: (row) => row.origin.package, show: (row) => foreign(row.origin.package ?? "–"), plain: (row) => row.origin.package ?? "" },
+      { label: "SHA-256", show: (row) => short(row.origin.sha256), plain: (row) => row.origin.sha256 },
+      { label: say("file"), show: (row) => foreign(String(row.origin.path).split("/").slice(-3).join("/"), null, "span", { class: "mono", title: row.origin.path }), plain: (row) => row.origin.path },
+      { label: say("functions"), show: (row) => foreign((row.origin.functions || []).map(hashed).join(", ") || "–", null, "span", { class: "mono" }), plain: (row) => (row.origin.functions || []).map((one) => `${called(one)} ${one.sha256}`).join(", ") },
+    ], rows, { hideCaption: true }).element,
+  ];
 }
 
 function pairs(values) {
