@@ -1,6 +1,7 @@
-"""Write what is made from the declarations of `RunConfig`: docs/options.md and the keyword types.
+"""Write what is made from the declarations of options: docs/options.md, the keyword types, and the
+table of lm-eval's flags in docs/coming-from-lm-eval.md.
 
-`make options` runs it; tests/config/test_options.py fails when either file is out of date.
+`make options` runs it; tests/config/test_options.py fails when a file is out of date.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from pathlib import Path
 from textwrap import wrap
 
 from tenbin.config import OPTIONS
+from tenbin.config.lm_eval_options import FLAGS
 from tenbin.config.options import GROUPS, Option
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "options.md"
 KEYWORDS = ROOT / "src" / "tenbin" / "config" / "run_options.py"
+LM_EVAL_PAGE = ROOT / "docs" / "coming-from-lm-eval.md"
 PARAMETERS = ("model", "tasks")
 """Options that `tenbin.evaluate` takes as parameters of their own."""
 _WIDTH = 100
+_FLAGS_BEGIN = "<!-- flags: written by `make options` -->\n"
+_FLAGS_END = "<!-- end of flags -->\n"
 
 _PAGE_HEAD = (
     "# Options\n\n"
@@ -91,6 +96,21 @@ def _docstring(help: str) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
+def lm_eval_page() -> str:
+    """The text of docs/coming-from-lm-eval.md, with its table of flags as declared."""
+    before, _, rest = LM_EVAL_PAGE.read_text(encoding="utf-8").partition(_FLAGS_BEGIN)
+    after = rest.partition(_FLAGS_END)[2]
+    rows = ["| lm-eval | tenbin | |\n|---|---|---|\n"]
+    for one in FLAGS:
+        short = f", `{one.short}`" if one.short else ""
+        known = one.name in OPTIONS or one.name == "config"
+        rows.append(
+            f"| `--{one.name}`{short} | {f'`--{one.name}`' if known else '–'} | {one.here} |\n"
+        )
+    return f"{before}{_FLAGS_BEGIN}\n{''.join(rows)}\n{_FLAGS_END}{after}"
+
+
 if __name__ == "__main__":
     PAGE.write_text(options_page(), encoding="utf-8")
     KEYWORDS.write_text(keyword_types(), encoding="utf-8")
+    LM_EVAL_PAGE.write_text(lm_eval_page(), encoding="utf-8")

@@ -104,6 +104,9 @@ def test_the_written_files_are_current(writer: ModuleType) -> None:
     assert writer.KEYWORDS.read_text(encoding="utf-8") == writer.keyword_types(), (
         "run `make options`"
     )
+    assert writer.LM_EVAL_PAGE.read_text(encoding="utf-8") == writer.lm_eval_page(), (
+        "run `make options`"
+    )
 
 
 def test_keyword_types_agree_with_the_declarations(writer: ModuleType) -> None:
