@@ -185,6 +185,9 @@ class FewshotPlan:
     """Rows of the split that examples are drawn from; None: all."""
     process_docs: TaskFunction | None = None
     """What turns the rows of `split` into examples; None: as for the scored rows."""
+    excludes_document: bool = False
+    """Whether lm-eval draws one example more and removes the asked document: where the split that
+    the file names for examples is the test split, also where it names neither."""
 
 
 @dataclass(frozen=True, slots=True)

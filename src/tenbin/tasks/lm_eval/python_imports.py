@@ -1,0 +1,220 @@
+"""Which packages a function would import, read from its file's source: nothing is run.
+
+What counts are the imports at the top of the file, and those inside the function and whatever it
+uses of the same file. An import that the file itself makes optional (`try` with a handler that goes
+on), or that is for type checkers alone, does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from tenbin.records import TaskFunction
+
+_LONGEST_SOURCE = 4_000_000
+_ON_THE_INDEX = {
+    "Levenshtein": "python-Levenshtein",
+    "PIL": "pillow",
+    "bs4": "beautifulsoup4",
+    "rouge_score": "rouge-score",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+"""Packages that are installed under another name than they are imported."""
+_IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """One imported module, and the names taken from it."""
+
+    module: str
+    level: int
+    """Dots in front of it."""
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Block:
+    """What the top of a file, or one function or class of it, imports and uses."""
+
+    imports: list[_Import] = field(default_factory=list)
+    uses: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The blocks of one file."""
+
+    top: _Block
+    blocks: dict[str, _Block]
+
+
+def packages_of(function: TaskFunction) -> frozenset[str]:
+    """The top-level packages that loading and calling a function imports, the standard ones aside.
+
+    A file that cannot be read or parsed gives none: loading it says why.
+    """
+    return _packages(function.file, function.name)
+
+
+def is_installed(package: str) -> bool:
+    """Whether a top-level package can be imported here; finds it without importing it."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def pip_name(package: str) -> str:
+    """What to give to `pip install` for a package that files import."""
+    return _ON_THE_INDEX.get(package, package)
+
+
+@lru_cache(maxsize=50_000)
+def _packages(file: str, name: str) -> frozenset[str]:
+    found: set[str] = set()
+    if not file.endswith(".py"):
+        found.add(file.partition(".")[0])
+    _follow(file, (name,), found, set())
+    return frozenset(found - sys.stdlib_module_names)
+
+
+def _follow(file: str, names: Iterable[str], found: set[str], seen: set[tuple[str, str]]) -> None:
+    """Add the packages that a file and these names of it import."""
+    path = file if file.endswith(".py") else _module_file(file)
+    source = _parsed(path) if path else None
+    if path is None or source is None:
+        return
+    for block in _used_blocks(path, source, names, seen):
+        for one in block.imports:
+            if one.level:
+                _follow_modules(one, Path(path).parents[one.level - 1], found, seen)
+                continue
+            found.add(one.module.partition(".")[0])
+            if one.module.startswith("lm_eval.tasks."):
+                for taken in one.names or ("",):
+                    _follow(one.module, (taken,), found, seen)
+                    _follow(f"{one.module}.{taken}", (), found, seen)
+
+
+def _follow_modules(
+    one: _Import, folder: Path, found: set[str], seen: set[tuple[str, str]]
+) -> None:
+    """Follow a relative import: a module with names of it, or modules of a folder."""
+    place = folder.joinpath(*one.module.split("."))
+    _follow(f"{place}.py", one.names, found, seen)
+    for name in one.names:
+        _follow(str(place / f"{name}.py"), (), found, seen)
+
+
+def _used_blocks(
+    path: str, source: _Source, names: Iterable[str], seen: set[tuple[str, str]]
+) -> Iterator[_Block]:
+    """The top of a file and all that the names lead to; blocks that were seen before are left out.
+
+    What the top uses runs when the file is loaded, so that it counts too.
+    """
+    waiting = ["", *names]
+    while waiting:
+        name = waiting.pop()
+        block = source.blocks.get(name) if name else source.top
+        if block is None or (path, name) in seen:
+            continue
+        seen.add((path, name))
+        waiting += block.uses
+        yield block
+
+
+def _module_file(module: str) -> str | None:
+    """The file of a dotted module; its parents are not imported."""
+    top, *inner = module.split(".")
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(place, *inner)
+        for file in (Path(f"{path}.py"), path / "__init__.py"):
+            if inner and file.is_file():
+                return str(file)
+    return None
+
+
+@lru_cache(maxsize=5_000)
+def _parsed(path: str) -> _Source | None:
+    try:
+        if Path(path).stat().st_size > _LONGEST_SOURCE:
+            return None
+        text = Path(path).read_bytes()
+        with warnings.catch_warnings():
+            # Of strings like "\d", which are the file's own affair.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    top = _Block()
+    source = _Source(top, {})
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            block = source.blocks.setdefault(node.name, _Block())
+            _collect([node], block)
+            for outside in (*node.decorator_list, *getattr(node, "bases", ())):
+                _collect([outside], top)
+        else:
+            _collect([node], top)
+            # `name = partial(function, …)`: the name leads to what its value uses.
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        _collect([node.value], source.blocks.setdefault(target.id, _Block()))
+    return source
+
+
+def _collect(nodes: Iterable[ast.AST], block: _Block) -> None:
+    """Add what nodes import and which names they use."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            waiting += node.orelse
+            continue
+        if isinstance(node, ast.Try) and _goes_on(node):
+            waiting += [*node.handlers, *node.orelse, *node.finalbody]
+            waiting += [one for one in node.body if not _is_import(one)]
+            continue
+        if isinstance(node, ast.Import):
+            block.imports += [_Import(alias.name, 0, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            block.imports.append(_Import(node.module or "", node.level, names))
+        elif isinstance(node, ast.Name):
+            block.uses.add(node.id)
+        waiting += ast.iter_child_nodes(node)
+
+
+def _is_import(node: ast.AST) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
+    return name == "TYPE_CHECKING"
+
+
+def _goes_on(node: ast.Try) -> bool:
+    """Whether a failing import is caught, and the handler does not raise in its turn."""
+    for handler in node.handlers:
+        caught = handler.type
+        parts = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+        names = {getattr(part, "id", None) for part in parts}
+        if caught is None or names & _IMPORT_ERRORS:
+            return not any(isinstance(one, ast.Raise) for one in ast.walk(handler))
+    return False
