@@ -12,6 +12,8 @@ TORCH ?= -r requirements/torch.txt
 HASHES ?= yes
 VLLM_VENV := .venv-vllm
 VLLM_STAMP := $(VLLM_VENV)/.installed
+LM_EVAL_VENV := .venv-lm-eval
+LM_EVAL_STAMP := $(LM_EVAL_VENV)/.installed
 TOOLS_VENV := .venv-tools
 TOOLS_STAMP := $(TOOLS_VENV)/.installed
 # $(call install_locked,PIP,FILE): exact versions; what a file leaves out is not wanted, so no dependency is looked up.
@@ -24,12 +26,13 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm fuzz check golden bench soak docs options lock audit sbom clean
+.PHONY: help install demo test test-vllm parity fuzz check golden bench soak docs options lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
 	@echo "make test    all tests"
 	@echo "make test-vllm  tests of the vllm backend and of a vLLM server, in an environment of their own"
+	@echo "make parity  prompts, log-likelihoods and metrics beside lm-eval 0.4.13, in an environment of its own (QUICK=yes: a part)"
 	@echo "make fuzz    damaged inputs of every kind for FUZZ_SECONDS (600), findings under fuzz-failures/"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make golden  write golden prompts of new task versions"
@@ -79,6 +82,23 @@ $(VLLM_STAMP): pyproject.toml requirements/vllm.txt
 test-vllm: $(VLLM_STAMP)
 	$(VLLM_VENV)/bin/python -m pytest tests/vllm
 
+# The oracle. An environment that has lm-eval already can be used instead: LM_EVAL_PYTHON=PATH make parity
+$(LM_EVAL_STAMP): pyproject.toml requirements/lm_eval.txt requirements/torch.txt
+	test -d $(LM_EVAL_VENV) || $(PYTHON) -m venv $(LM_EVAL_VENV)
+	$(LM_EVAL_VENV)/bin/python -m pip install --quiet $(TORCH)
+	$(LM_EVAL_VENV)/bin/python -m pip install --quiet -c requirements/lm_eval.txt 'lm_eval[hf]==0.4.13' scikit-learn
+	$(LM_EVAL_VENV)/bin/python -m pip install --quiet -c requirements/lm_eval.txt -e .
+	@touch $(LM_EVAL_STAMP)
+
+ifndef LM_EVAL_PYTHON
+LM_EVAL_PYTHON := $(LM_EVAL_VENV)/bin/python
+parity: $(LM_EVAL_STAMP)
+endif
+
+parity: install
+	PYTHONPATH=src $(LM_EVAL_PYTHON) benchmarks/parity/compare.py $(if $(QUICK),--quick,--output_dir benchmarks/results) \
+		--model "$$(cd benchmarks && PYTHONPATH=../src ../$(BIN)/python -c 'from common import embedded_model; print(embedded_model())')"
+
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -118,4 +138,4 @@ bench: install
 	@echo "see benchmarks/README.md: peers need environments of their own"
 
 clean:
-	rm -rf $(VENV) $(VLLM_VENV) $(TOOLS_VENV) site .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VLLM_VENV) $(LM_EVAL_VENV) $(TOOLS_VENV) site .pytest_cache .mypy_cache .ruff_cache build dist

@@ -204,9 +204,9 @@ def interleave(
     for at, part in enumerate(parts):
         with peer.paused():
             if at % every == 0:
-                passes.append(_least_disturbed(ours, attempts))
+                passes.append(least_disturbed(ours, attempts))
                 _say_pass("tenbin, all", passes[-1])
-        pieces.append(_least_disturbed(partial(theirs, part), attempts, peer.paused))
+        pieces.append(least_disturbed(partial(theirs, part), attempts, peer.paused))
         _say_pass(f"peer, part {at + 1} of {len(parts)}", pieces[-1])
     found: dict[str, Any] = {"tenbin": passes, "peer_parts": pieces}
     quiet = [one for one in passes if one["others"] <= QUIET] or passes
@@ -225,11 +225,18 @@ def _say_pass(name: str, times: Mapping[str, float]) -> None:
     say(f"  {name}: {times['wall']:.1f} s; others took {times['others']:.0%} of the cores")
 
 
-def _least_disturbed(
+def least_disturbed(
     run: Callable[[], Mapping[str, float]],
     attempts: int,
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> dict[str, float]:
+    """The times of a pass, tried again while other processes disturb it; the calmest counts.
+
+    Args:
+        run: The pass; gives its seconds by the clock (`wall`) and of processor time (`cpu`).
+        attempts: How often it is tried at most.
+        waiting: What holds while the machine is waited for.
+    """
     tried = []
     for _ in range(attempts):
         with waiting():

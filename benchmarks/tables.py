@@ -16,6 +16,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+PARITY_BEGIN, PARITY_END = "<!-- parity: begin -->", "<!-- parity: end -->"
 
 
 def read(name: str) -> dict[str, Any] | None:
@@ -37,11 +38,18 @@ def beside_peers() -> list[str]:
         "cpu_scoring_vllm",
         "cpu_scoring_vllm_all_cores",
         "cpu_generation",
+        "lm_eval_tasks_mmlu",
+        "lm_eval_tasks_mmlu_letters",
+        "lm_eval_tasks_xnli",
+        "lm_eval_tasks_mgsm",
     ):
         if (found := read(name)) is None:
             continue
         if "texts_that_differ" in found:
             agree = f"{found['documents'] - len(found['texts_that_differ'])} texts equal"
+        elif "scores" in found:
+            mine, other = found["scores"]["tenbin"], found["scores"]["lm_eval"]
+            agree = f"score {mine:.4f}" + ("" if mine == other else f", its {other:.4f}")
         else:
             agree = f"{found['largest_difference']:.0e}"
         # Processor time stands where other processes disturbed the clock.
@@ -129,6 +137,44 @@ def growing() -> list[str]:
     return table(["backend", "documents", "seconds", "ms a document", "peak MiB"], rows)
 
 
+PARITY = {
+    "prompts": "prompts byte for byte",
+    "answers": "predictions and extracted answers",
+    "metrics": "metrics, to 1e-9",
+    "loglikelihood": "log-likelihoods, a token",
+    "float64": "beside float64, relative",
+    "greedy": "greedy",
+    "predictions": "predictions",
+    "texts": "texts",
+}
+
+
+def parity() -> list[str]:
+    """One table of tasks on given answers, one of models with weights."""
+    found = read("parity")
+    if found is None:
+        return []
+    lines: list[str] = []
+    for kinds in (("prompts", "answers", "metrics"), tuple(PARITY)[3:]):
+        rows: list[Iterable[Any]] = [
+            [name, *(_agreement(checks[kind]) for kind in kinds)]
+            for name, checks in found["tasks"].items()
+            if set(checks) == set(kinds)
+        ]
+        if rows:
+            first = "task" if kinds[0] == "prompts" else "model"
+            lines += table([first, *(PARITY[kind] for kind in kinds)], rows)
+    return lines
+
+
+def _agreement(check: dict[str, Any]) -> str:
+    if not check["n"]:
+        return ""
+    largest = f", {check['largest_difference']:.0e}" if check["largest_difference"] else ""
+    equal = "equal" if check["equal"] else f"**{check['differing']} differ**"
+    return f"{equal} ({check['n']:,}{largest})"
+
+
 def main() -> None:
     setup = next(
         found["setup"]
@@ -146,8 +192,14 @@ def main() -> None:
         *growing(),
         END,
     ]
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
+    _replace(BEGIN, END, body)
+    _replace(PARITY_BEGIN, PARITY_END, [PARITY_BEGIN, "", *parity(), PARITY_END])
+
+
+def _replace(begin: str, end: str, body: list[str]) -> None:
+    """Put lines in place of what stands between two marks of the README."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
     README.write_text(before + "\n".join(body) + after, encoding="utf-8")
 
 

@@ -61,7 +61,9 @@ def compare_prompts(
         for one, other in zip(ours, asked, strict=True):
             for key in other:
                 equal = _same(key, one.get(key), other[key])
-                check.add(equal, 0.0, f"{place}, document {at}: {_apart(key, one.get(key), other[key])}")
+                check.add(
+                    equal, 0.0, f"{place}, document {at}: {_apart(key, one.get(key), other[key])}"
+                )
 
 
 def _same(key: str, mine: Any, theirs: Any) -> bool:
@@ -86,7 +88,7 @@ def compare_answers(
         if sample["failure_kind"]:
             check.add(False, 0.0, f"{place}, document {at}: {sample['failure_message']}")
         elif oracle["kind"] == "multiple_choice":
-            found = [answer for answer in theirs["answers"].values()][0]
+            found = next(iter(theirs["answers"].values()))
             count = len(sample["choices"] or found)
             likeliest = max(range(count), key=lambda k: float(found[k][0]))
             predicted = {

@@ -34,7 +34,7 @@ from checks import (  # noqa: E402
     compare_scores,
     never_nonzero,
 )
-from common import RESULTS, embedded_model, say, setup_facts, write_result  # noqa: E402
+from common import embedded_model, say, setup_facts, write_result  # noqa: E402
 from ours import Answered, Ours, requests_of  # noqa: E402
 from rows import write_rows  # noqa: E402
 from weights import MAX_GEN_TOKS, Double, compare_weights, make_tiny  # noqa: E402
@@ -149,7 +149,7 @@ class Parity:
         return tempfile.mkdtemp(dir=self.folder)
 
 
-class _told:  # noqa: N801
+class _told:
     """What goes wrong here is a difference of that check, and the others go on."""
 
     def __init__(self, check: Check, place: str) -> None:
@@ -194,6 +194,7 @@ def main() -> int:
     flags.add_argument("--only", nargs="+", default=[], help="these tasks alone")
     flags.add_argument("--shared", type=Path, default=SHARED, help="folder of published rows")
     flags.add_argument("--no_weights", action="store_true", help="no model with weights")
+    flags.add_argument("--model", help="folder of SmolLM2-135M's float32 weights")
     flags.add_argument("--python", default=sys.executable, help="the interpreter with lm-eval")
     flags.add_argument("--output_dir", type=Path, help="write parity.json there")
     options = flags.parse_args()
@@ -214,7 +215,7 @@ def main() -> int:
         parity.scripted(cases)
         weighted = [case for case in cases if case.weights]
         if weighted and not options.no_weights:
-            small = embedded_model()
+            small = options.model or embedded_model()
             folders = {
                 "SmolLM2-135M": small,
                 "tiny, window 512": make_tiny(Path(folder) / "tiny", small),
@@ -223,7 +224,9 @@ def main() -> int:
                 if not (options.quick and model.startswith("SmolLM2")):
                     parity.weighted(weighted, model, folders[model], documents)
     show(parity.table)
-    differing = [n for n, checks in parity.table.items() if not all(c.equal for c in checks.values())]
+    differing = [
+        n for n, checks in parity.table.items() if not all(c.equal for c in checks.values())
+    ]
     if options.output_dir:
         body = {
             "what": "prompts, answers and metrics beside lm-eval on the same rows and answers",

@@ -1,8 +1,8 @@
 """Hand-made rows for data sets of which no real rows are at hand.
 
-Small and odd on purpose: white space at ends, brackets, empty parts, digits as texts, letters outside
-of ASCII, answers of unequal length. `ROWS` maps a data set's folder (`path/name`, as `--data_dir`
-wants it) to its splits.
+Small and odd on purpose: white space at ends, brackets, empty parts, digits as texts, letters
+outside of ASCII, answers of unequal length. `ROWS` maps a data set's folder (`path/name`, as
+`--data_dir` wants it) to its splits.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def gsm8k(at: int) -> Row:
     a, b = at + 3, 2 * at + 1
     total = f"{a * b:,}" if at % 2 else str(1000 * a * b)
     return {
-        "question": f"{_pick(PEOPLE, at)} has {a} boxes with {b} {_pick(THINGS, at)}s each. How many?",
+        "question": f"{_pick(PEOPLE, at)} has {a} boxes, each with {b} {_pick(THINGS, at)}s. All?",
         "answer": f"There are {a} * {b} = <<{a}*{b}={a * b}>>{a * b} of them.\n#### {total}",
     }
 
@@ -118,12 +118,16 @@ def boolq(at: int) -> Row:
 
 
 def lambada(at: int) -> Row:
-    return {"text": f"{_sentence(at)}. “Is it yours?” they asked, and pointed at the {_pick(THINGS, at)}"}
+    return {
+        "text": f"{_sentence(at)}. “Is it yours?” they asked and pointed at the {_pick(THINGS, at)}"
+    }
 
 
 def wikitext(at: int) -> Row:
     lines = [f" = {_pick(THINGS, at).title()} = \n"]
-    lines += [f" {_sentence(k)} , about 1 @,@ {k}00 m ( or \" far \" ) away . \n" for k in range(at + 2)]
+    lines += [
+        f' {_sentence(k)} , about 1 @,@ {k}00 m ( or " far " ) away . \n' for k in range(at + 2)
+    ]
     return {"page": "".join(lines)}
 
 
@@ -161,7 +165,11 @@ def coqa(at: int) -> Row:
 def drop(at: int) -> Row:
     nothing = {"day": "", "month": "", "year": ""}
     number = {"number": str(at + 2), "date": nothing, "spans": []}
-    spans = {"number": "", "date": nothing, "spans": [_pick(PEOPLE, at), _pick(PLACES, at)][: 1 + at % 2]}
+    spans = {
+        "number": "",
+        "date": nothing,
+        "spans": [_pick(PEOPLE, at), _pick(PLACES, at)][: 1 + at % 2],
+    }
     dated = {"number": "", "date": {"day": "", "month": "May", "year": "1999"}, "spans": []}
     answer = (number, spans, dated)[at % 3]
     return {
@@ -225,7 +233,10 @@ def trivia(at: int) -> Row:
 
 
 def open_question(at: int) -> Row:
-    return {"question": f"who carries the {_pick(THINGS, at)}", "answer": [_pick(PEOPLE, at), "nobody"]}
+    return {
+        "question": f"who carries the {_pick(THINGS, at)}",
+        "answer": [_pick(PEOPLE, at), "nobody"],
+    }
 
 
 def xwinograd(at: int) -> Row:
@@ -252,6 +263,7 @@ def made(at: int) -> Row:
         "question": f"{_sentence(at)}. What is {_pick(COLOURS, at * 3 + 1)}?",
         "options": [f"the {_pick(THINGS, at * 5 + 2 + k)}" for k in range(4)],
         "right": [at % 4, (at + 2) % 4] if at % 2 else [at % 4],
+        "choices": [f"the {_pick(THINGS, at * 5 + 2 + k)}" for k in range(4)],
         "label": at % 4,
         "colour": _pick(COLOURS, at),
         "hint": ("It is the", "Perhaps ", "答えは")[at % 3],
@@ -259,21 +271,22 @@ def made(at: int) -> Row:
     }
 
 
-SUBJECTS = (
-    "abstract_algebra anatomy astronomy business_ethics clinical_knowledge college_biology "
-    "college_chemistry college_computer_science college_mathematics college_medicine "
-    "college_physics computer_security conceptual_physics econometrics electrical_engineering "
-    "elementary_mathematics formal_logic global_facts high_school_biology high_school_chemistry "
-    "high_school_computer_science high_school_european_history high_school_geography "
-    "high_school_government_and_politics high_school_macroeconomics high_school_mathematics "
-    "high_school_microeconomics high_school_physics high_school_psychology "
-    "high_school_statistics high_school_us_history high_school_world_history human_aging "
-    "human_sexuality international_law jurisprudence logical_fallacies machine_learning "
-    "management marketing medical_genetics miscellaneous moral_disputes moral_scenarios "
-    "nutrition philosophy prehistory professional_accounting professional_law "
-    "professional_medicine professional_psychology public_relations security_studies sociology "
-    "us_foreign_policy virology world_religions"
-).split()
+_SUBJECTS = """
+abstract_algebra anatomy astronomy business_ethics clinical_knowledge college_biology
+college_chemistry college_computer_science college_mathematics college_medicine
+college_physics computer_security conceptual_physics econometrics electrical_engineering
+elementary_mathematics formal_logic global_facts high_school_biology
+high_school_chemistry high_school_computer_science high_school_european_history
+high_school_geography high_school_government_and_politics high_school_macroeconomics
+high_school_mathematics high_school_microeconomics high_school_physics
+high_school_psychology high_school_statistics high_school_us_history
+high_school_world_history human_aging human_sexuality international_law jurisprudence
+logical_fallacies machine_learning management marketing medical_genetics miscellaneous
+moral_disputes moral_scenarios nutrition philosophy prehistory professional_accounting
+professional_law professional_medicine professional_psychology public_relations
+security_studies sociology us_foreign_policy virology world_religions
+"""
+SUBJECTS = _SUBJECTS.split()
 
 ROWS: Mapping[str, Splits] = {
     "Rowan/hellaswag": _made(hellaswag, train=9, validation=10),

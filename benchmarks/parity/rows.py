@@ -1,8 +1,8 @@
 """Writes the rows that both programs read: a folder as `--data_dir` of tenbin takes it.
 
 Real rows come from a folder of published data sets (`../shared/data`), put under the data set names
-of the tasks. A split that is not there (a train file, mostly) is made of other real rows of the same
-set. The rest is hand-made.
+of the tasks. A split that is not there (a train file, mostly) is made of other real rows of the
+same set. The rest is hand-made.
 """
 
 from __future__ import annotations

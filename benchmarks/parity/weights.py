@@ -1,7 +1,7 @@
 """Log-likelihoods and texts of models with weights, beside lm-eval's and a pass in float64.
 
-Two models: SmolLM2-135M, and a random Llama of two layers with a window that many prompts exceed, so
-that cutting from the left is compared too.
+Two models: SmolLM2-135M, and a random Llama of two layers with a window that many prompts exceed,
+so that cutting from the left is compared too.
 """
 
 from __future__ import annotations
