@@ -91,6 +91,68 @@ def test_folder(tmp_path, path):
 
 
 @pytest.mark.parametrize(
+    ("name", "file", "place"),
+    [
+        ("owner/set", "dev/physics.csv", "owner/set/dev/physics.csv"),
+        ("owner/set", "dev/physics.csv", "owner/set/dev/physics.parquet"),
+        ("json", "hf://datasets/owner/set@main/a/b.jsonl", "owner/set/a/b.jsonl"),
+        ("json", "https://host.example/a/b.jsonl.gz?raw=1", "host.example/a/b.jsonl.gz"),
+        ("json", "https://host.example/a/b.jsonl.gz", "host.example/a/b.parquet"),
+    ],
+)
+def test_published_files_below_a_data_folder(tmp_path, name, file, place):
+    """Tasks of one set that differ in `data_files` alone do not read one another's rows."""
+    write_rows(tmp_path / "owner/set/test.jsonl", ROWS[:1])
+    path = tmp_path / place
+    if path.suffix == ".csv":
+        path.parent.mkdir()
+        path.write_text("id\nq0\nq1\nq2\n")
+    else:
+        write_rows(path, ROWS)
+    loaded = load(name, data_dir=tmp_path, data_files={"test": file})
+    assert [file.path for file in loaded.files] == [str(path)]
+    assert (len(loaded.documents), loaded.notices) == (3, ())
+
+
+def test_a_split_file_stands_in_for_a_published_one(tmp_path):
+    write_rows(tmp_path / "owner/set/test.jsonl", ROWS)
+    loaded = load("owner/set", data_dir=tmp_path, data_files={"test": "dev/physics.csv"})
+    assert len(loaded.documents) == 3
+    assert "test.jsonl is read in place of owner/set/dev/physics.csv" in loaded.notices[0]
+
+
+def test_csv_without_a_heading(tmp_path):
+    path = tmp_path / "owner/set/dev/physics.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("why?,1,2\nhow?,3,4\n")
+    options = {"data_files": {"test": "dev/physics.csv"}, "header": None}
+    names = ["question", "a", "b"]
+    loaded = load("owner/set", data_dir=tmp_path, **options, column_names=names)
+    assert [d.fields for d in loaded.documents] == [
+        {"question": "why?", "a": 1, "b": 2},
+        {"question": "how?", "a": 3, "b": 4},
+    ]
+    with pytest.raises(DataError, match="line 1: 3 columns, but column_names names 2"):
+        load("owner/set", data_dir=tmp_path, **options, column_names=names[:2])
+    with pytest.raises(DataError, match="header is null, and column_names null; accepted"):
+        load("owner/set", data_dir=tmp_path, **options)
+
+
+def test_a_subfolder_of_the_set(tmp_path):
+    write_rows(tmp_path / "owner/set/sub/test.jsonl", ROWS)
+    assert (
+        len(
+            load_documents(
+                Dataset("owner/set", pinned=False, options={"data_dir": "sub"}),
+                "test",
+                DataChoice(data_dir=tmp_path),
+            ).documents
+        )
+        == 3
+    )
+
+
+@pytest.mark.parametrize(
     ("rows", "expected"),
     [
         ([{"idx": 4}, {"idx": 5}], ["4", "5"]),
@@ -122,9 +184,12 @@ class Library(SimpleNamespace):
 def test_hub_set_through_the_library(monkeypatch):
     library = Library(answer=ROWS)
     monkeypatch.setitem(sys.modules, "datasets", library)
-    loaded = load("owner/set", config="ja", trust_remote_code=True, revision="abc")
+    loaded = load("owner/set", config="ja", trust_remote_code=True, revision="abc", streaming=True)
     assert library.called == ("owner/set", "ja", "test", {"revision": "abc"})
     assert [document.id for document in loaded.documents] == ["q0", "q1", "q2"]
+    assert loaded.notices == (
+        "dataset_kwargs: trust_remote_code is ignored: tenbin runs no code of data sets",
+    )
     file = loaded.files[0]
     assert (file.source, file.version, file.rows) == ("datasets", "abc", 3)
     assert file.sha256 == load("owner/set", config="ja").files[0].sha256

@@ -174,6 +174,26 @@ def test_hub_rows_are_processed(monkeypatch):
     assert loaded.notices == ("owner/set test: process_docs made 1 rows of 4",)
 
 
+def test_offline_the_library_asks_nobody(monkeypatch):
+    """Its `local_files_only` alone still asks the hub, five times."""
+    import huggingface_hub
+
+    modules = (datasets.config, huggingface_hub.constants)
+    for module in modules:
+        monkeypatch.setattr(module, "HF_HUB_OFFLINE", False)
+    seen = []
+
+    def load_dataset(*names, **options):
+        seen.append([module.HF_HUB_OFFLINE for module in modules])
+        raise ConnectionError("nothing is cached")
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    for offline in (True, False):
+        with pytest.raises(DataError, match="nothing is cached"):
+            load_documents(Dataset("owner/set", pinned=False), "test", DataChoice(offline=offline))
+    assert seen == [[True, True], [False, False]]
+
+
 def test_custom_dataset_gets_metadata_options_and_model_arguments():
     def make(**given):
         rows = [{"id": key, "value": str(value)} for key, value in sorted(given.items())]

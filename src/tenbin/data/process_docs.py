@@ -15,6 +15,7 @@ from typing import Any
 
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.rows import Row, describe_value
+from tenbin.data.sources.hub import datasets_library
 from tenbin.errors import DataError
 from tenbin.records import DataFile, Dataset, FewshotPlan, TaskFunction
 
@@ -22,21 +23,6 @@ _RANDOM_SEED = 0
 _NUMPY_SEED = 1234
 """lm-eval's: functions that shuffle without a generator of their own give what they give there in
 a run of one task."""
-
-
-def datasets_library(needed_for: str) -> Any:
-    """Import `datasets`.
-
-    Raises:
-        DataError: It is not installed; the message begins with what needs it.
-    """
-    try:
-        import datasets  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
-        raise DataError(
-            f"{needed_for} needs the `datasets` library", "pip install 'tenbin[datasets]'"
-        ) from error
-    return datasets
 
 
 def as_dataset(files: Sequence[RowFile], recorded: list[DataFile], needed_for: str) -> Any:

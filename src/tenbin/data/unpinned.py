@@ -15,7 +15,8 @@ from tenbin.data.process_docs import as_dataset, processed_rows, split_of
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.rows import Row, describe_value
 from tenbin.data.sources.choice import DataChoice
-from tenbin.data.sources.places import FORMATS, Places, check_hub, is_remote, key_of, place_of
+from tenbin.data.sources.hub import load_hub_split
+from tenbin.data.sources.places import FORMATS, Places, is_remote, key_of, place_of
 from tenbin.errors import DataError
 from tenbin.files.disk_list import DiskList
 from tenbin.records import DataFile, Dataset, Document
@@ -39,14 +40,14 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
     places = Places(dataset, choice)
     field, delimiter = _text_option(dataset, "field"), _delimiter(dataset)
     by_line = _text_unit(dataset) == "line"
-    notices: list[str] = []
     if dataset.name in FORMATS and not is_remote(dataset):
         paths, notices = places.named_files(split)
     else:
-        paths = places.folder_files(split)
+        paths, notices = places.folder_files(split)
     if not paths:
         return _read_hub(dataset, split, choice)
-    files = [RowFile(path, field, delimiter, by_line) for path in paths]
+    columns = _column_names(dataset)
+    files = [RowFile(path, field, delimiter, by_line, columns) for path in paths]
     recorded: list[DataFile] = []
     if dataset.process_docs is None:
         return documents_of(_counted(files, recorded)), recorded, notices
@@ -107,6 +108,19 @@ def _delimiter(dataset: Dataset) -> str:
     return given
 
 
+def _column_names(dataset: Dataset) -> tuple[str, ...] | None:
+    """The names of the columns of CSV files without a heading; None where there is one."""
+    names, header = dataset.options.get("column_names"), dataset.options.get("header")
+    if names is None and ("header" not in dataset.options or header in (0, "infer")):
+        return None
+    if header is not None or not isinstance(names, list | tuple) or not names:
+        raise DataError(
+            f"{key_of(dataset, 'header')} is {describe_value(header)}, and column_names "
+            f"{describe_value(names)}; accepted: neither, or header: null and a list of names"
+        )
+    return tuple(map(str, names))
+
+
 def _counted(files: Iterable[RowFile], recorded: list[DataFile]) -> Iterator[Row]:
     """Yield the rows of all files, and record each file when its rows are counted."""
     for file in files:
@@ -129,9 +143,9 @@ def _text_unit(dataset: Dataset) -> str:
 
 
 def _read_hub(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
-    check_hub(dataset, choice)
-    rows, version = _open_hub_rows(dataset, split, offline=choice.forbids_network)
-    return _read_rows(dataset, split, rows, dataset.name, "datasets", version)
+    rows, version, notices = load_hub_split(dataset, split, choice)
+    documents, recorded, more = _read_rows(dataset, split, rows, dataset.name, "datasets", version)
+    return documents, recorded, [*notices, *more]
 
 
 def _read_rows(
@@ -163,33 +177,6 @@ def _name(dataset: Dataset) -> str:
     return f"{dataset.name}/{dataset.config}" if dataset.config else dataset.name
 
 
-def _open_hub_rows(dataset: Dataset, split: str, *, offline: bool) -> tuple[Any, str | None]:
-    """Return the rows of one split, and its revision or version if known.
-
-    Raises:
-        DataError: `datasets` is missing, or cannot load the set.
-    """
-    try:
-        import datasets  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
-        raise DataError(
-            f"`{dataset.name}` is neither a file nor a folder here, and loading it from the hub "
-            "needs the `datasets` library",
-            "pip install 'tenbin[datasets]'",
-        ) from error
-    options = {key: value for key, value in dataset.options.items() if key != "trust_remote_code"}
-    if offline:
-        options["download_config"] = datasets.DownloadConfig(local_files_only=True)
-    try:
-        loaded: Any = datasets.load_dataset(dataset.name, dataset.config, split=split, **options)
-    # The library has no error class of its own: any failure here is one of loading the set.
-    except Exception as error:
-        raise _hub_error(dataset, split, error, offline) from error
-    revision = dataset.options.get("revision")
-    version = getattr(getattr(loaded, "info", None), "version", None)
-    return loaded, str(revision or version) if revision or version else None
-
-
 def _numbered(loaded: Any, origin: str) -> Iterator[Row]:
     number = 0
     for values in loaded:
@@ -197,19 +184,3 @@ def _numbered(loaded: Any, origin: str) -> Iterator[Row]:
         yield Row(values, f"{origin}, row {number}")
     if number == 0:
         raise DataError(f"{origin} has no rows")
-
-
-def _hub_error(dataset: Dataset, split: str, error: Exception, offline: bool) -> DataError:
-    name = f"`{dataset.name}`" + (f" ({dataset.config})" if dataset.config else "")
-    reason = str(error).strip().split("\n")[0] or type(error).__name__
-    if "script" in reason.lower() or "trust_remote_code" in reason:
-        return DataError(
-            f"{name} is a loading script, and tenbin does not run code from the hub: {reason}",
-            "use a copy in a data format (many sets have a branch `refs/convert/parquet`: add "
-            "dataset_kwargs: {revision: refs/convert/parquet}), or a folder with files",
-        )
-    where = "offline, so only what is cached can be read" if offline else "check name and network"
-    return DataError(
-        f"{name} {split} could not be loaded: {type(error).__name__}: {reason}",
-        f"{where}; or give <folder>/{dataset.name}/{split}.jsonl with --data_dir <folder>",
-    )

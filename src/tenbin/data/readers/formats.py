@@ -42,6 +42,8 @@ class RowFile:
     """For CSV, what separates the columns."""
     by_line: bool = False
     """For `.txt`, whether each line is a document of its own, or the file is one."""
+    columns: tuple[str, ...] | None = None
+    """For CSV, the names of the columns; None: the first line has them."""
     _identity: Identity | None = None
 
     @property
@@ -86,7 +88,8 @@ class RowFile:
             return parquet_rows(source)
         name = name.removesuffix(".gz")
         if name.endswith((".csv", ".tsv")):
-            return csv_rows(source, "\t" if name.endswith(".tsv") else self.delimiter)
+            delimiter = "\t" if name.endswith(".tsv") else self.delimiter
+            return csv_rows(source, delimiter, self.columns)
         if name.endswith(".json"):
             return _json_rows(source, self.field)
         if name.endswith(".txt"):

@@ -61,13 +61,20 @@ def _incomplete(source: Source, error: Exception) -> DataError:
     )
 
 
-def csv_rows(source: Source, delimiter: str) -> Iterator[Row]:
-    """Yield the rows of a CSV file with a heading; columns of numbers become numbers.
+def csv_rows(
+    source: Source, delimiter: str, columns: tuple[str, ...] | None = None
+) -> Iterator[Row]:
+    """Yield the rows of a CSV file; columns of numbers become numbers.
 
     The type of a column is known only after its last cell, so that the file is read twice.
+
+    Args:
+        source: The file.
+        delimiter: What separates the columns.
+        columns: Their names, for a file without a heading; None: its first line has them.
     """
-    kinds = _column_kinds(source, delimiter)
-    rows = _records(source, delimiter)
+    kinds = _column_kinds(source, delimiter, columns)
+    rows = _records(source, delimiter, columns)
     _, heading = next(rows, (0, []))
     for line, cells in rows:
         values = {
@@ -77,17 +84,19 @@ def csv_rows(source: Source, delimiter: str) -> Iterator[Row]:
         yield Row(values, f"{source.path}, line {line}")
 
 
-def _column_kinds(source: Source, delimiter: str) -> list[Callable[[str], Any]]:
+def _column_kinds(
+    source: Source, delimiter: str, columns: tuple[str, ...] | None
+) -> list[Callable[[str], Any]]:
     """The type of each column: int or float if every cell is one, since CSV has only text."""
-    rows = _records(source, delimiter)
+    rows = _records(source, delimiter, columns)
     _, heading = next(rows, (0, []))
-    columns = list(range(len(heading)))
+    undecided = list(range(len(heading)))
     takes = [0] * len(heading)
     for _, cells in rows:
-        for column in columns:
+        for column in undecided:
             while not _takes(_KINDS[takes[column]], cells[column]):
                 takes[column] += 1
-                columns = [at for at in columns if _KINDS[takes[at]] is not str]
+                undecided = [at for at in undecided if _KINDS[takes[at]] is not str]
     return [_KINDS[at] for at in takes]
 
 
@@ -99,7 +108,9 @@ def _takes(kind: Callable[[str], Any], cell: str) -> bool:
     return True
 
 
-def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _records(
+    source: Source, delimiter: str, columns: tuple[str, ...] | None
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of the heading and of each row, with the line that they end in."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
         raise DataError(
@@ -108,7 +119,7 @@ def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         )
     reader = csv.reader(_universal_lines(source), delimiter=delimiter, strict=True)
     try:
-        heading = next(reader, None)
+        heading = next(reader, None) if columns is None else list(columns)
         if heading is None:
             return
         yield reader.line_num, heading
@@ -117,8 +128,9 @@ def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 continue
             if len(cells) != len(heading):
                 raise DataError(
-                    f"{source.path}, line {reader.line_num}: {len(cells)} columns, but the heading "
-                    f"has {len(heading)}"
+                    f"{source.path}, line {reader.line_num}: {len(cells)} columns, but "
+                    f"{'the heading has' if columns is None else 'column_names names'} "
+                    f"{len(heading)}"
                 )
             yield reader.line_num, cells
     except csv.Error as error:

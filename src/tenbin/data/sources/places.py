@@ -109,20 +109,37 @@ class Places:
             )
         return found, notices
 
-    def folder_files(self, split: str) -> list[Path]:
-        """Return the files of a split in a folder named like the set, below any of the bases.
+    def folder_files(self, split: str) -> tuple[list[Path], list[str]]:
+        """Return the files of a split below any of the bases, and what is worth a notice.
+
+        They lie in a folder named like the set, below it in one named like its part: the files
+        that `data_files` names, if any, else those named like the split.
 
         Raises:
             DataError: They may not be read.
         """
         with _named(place_of(self._dataset), self._dataset.name):
+            stems = published_paths(self._dataset, split)
             for base in self._bases:
-                folder = base / expanded(self._dataset.name)
-                config = self._dataset.config
-                for place in [folder / config, folder] if config else [folder]:
-                    if found := self._split_files(place, split):
-                        return found
-        return []
+                if found := self._published_files(base, stems):
+                    return found, []
+            for base in self._bases:
+                for place in split_folders(self._dataset):
+                    if found := self._split_files(base / place, split):
+                        notice = f"{found[0]} is read in place of {stems[0]}" if stems else ""
+                        return found, [notice] if notice else []
+        return [], []
+
+    def _published_files(self, base: Path, names: list[Path]) -> list[Path]:
+        """Return the files of these names, or their fetched copies; none unless all are there."""
+        found: list[Path] = []
+        for name in names:
+            copies = [base / name, base / fetched_name(name)]
+            present = [path for path in copies if path.is_file()]
+            if not present:
+                return []
+            found.append(present[0])
+        return self._allowed(found)
 
     def _matches(self, pattern: str) -> list[Path]:
         for base in self._bases:
@@ -159,6 +176,44 @@ class Places:
         for path in paths:
             self._reach.check(path)
         return paths
+
+
+def split_folders(dataset: Dataset) -> list[Path]:
+    """Return the folders, relative to a base, in which files named like a split may lie."""
+    folder = expanded(dataset.name)
+    own, config = dataset.options.get("data_dir"), dataset.config
+    places = [folder / part for part in (own, config) if part]
+    return [*places, folder]
+
+
+def published_paths(dataset: Dataset, split: str) -> list[Path]:
+    """Return where files that `data_files` names lie, relative to a base; none without any.
+
+    A file of the set's repository lies below the set's name, one of an address below what follows
+    `hf://datasets/` or `https://`.
+    """
+    given = dataset.options.get("data_files")
+    if given is None or (isinstance(given, Mapping) and split not in given):
+        return []
+    names = _patterns_of_split(dataset, split)[0]
+    paths = [_published_path(dataset, name) for name in names]
+    return [] if any(_divided(path)[1] for path in paths) else paths
+
+
+def _published_path(dataset: Dataset, name: str) -> Path:
+    if name.startswith("hf://"):
+        repository = name.removeprefix("hf://").removeprefix("datasets/")
+        # A revision stands behind the set's name: owner/set@revision/path.
+        return Path(re.sub(r"@[^/]+", "", repository, count=1))
+    if "://" in name:
+        return Path(name.partition("://")[2].partition("?")[0])
+    return expanded(dataset.name) / name
+
+
+def fetched_name(name: Path) -> Path:
+    """Return the name under which `tenbin data fetch` keeps the rows of a published file."""
+    plain = name.name.removesuffix(".gz")
+    return name.with_name(f"{plain.rpartition('.')[0] or plain}.parquet")
 
 
 def check_hub(dataset: Dataset, choice: DataChoice) -> None:

@@ -1,0 +1,104 @@
+"""Rows of the hub, through the `datasets` library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tenbin.data.sources.choice import DataChoice
+from tenbin.data.sources.places import check_hub, key_of
+from tenbin.errors import DataError
+from tenbin.records import Dataset
+
+_DROPPED = frozenset({"trust_remote_code", "streaming"})
+"""Options that tenbin does not pass on: it runs no code of data sets, as the library has not since
+version 4, and needs all rows, however they are transferred."""
+
+
+def datasets_library(needed_for: str) -> Any:
+    """Import `datasets`.
+
+    Raises:
+        DataError: It is not installed; the message begins with what needs it.
+    """
+    try:
+        import datasets  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise DataError(
+            f"{needed_for} needs the `datasets` library", "pip install 'tenbin[datasets]'"
+        ) from error
+    return datasets
+
+
+def load_hub_split(
+    dataset: Dataset, split: str, choice: DataChoice
+) -> tuple[Any, str | None, list[str]]:
+    """Return the rows of one split, its revision or version if known, and notices.
+
+    Raises:
+        DataError: `datasets` is missing, the task file may not name this set, or the library
+            cannot load it.
+    """
+    check_hub(dataset, choice)
+    library = datasets_library(
+        f"`{dataset.name}` is neither a file nor a folder here, and loading it from the hub"
+    )
+    offline = choice.forbids_network
+    options = {key: value for key, value in dataset.options.items() if key not in _DROPPED}
+    if offline:
+        options["download_config"] = library.DownloadConfig(local_files_only=True)
+    try:
+        with _offline() if offline else _as_it_is():
+            loaded: Any = library.load_dataset(dataset.name, dataset.config, split=split, **options)
+    # The library has no error class of its own: any failure here is one of loading the set.
+    except Exception as error:
+        raise _hub_error(dataset, split, error, offline) from error
+    revision = dataset.options.get("revision")
+    version = getattr(getattr(loaded, "info", None), "version", None)
+    notices = []
+    if dataset.options.get("trust_remote_code"):
+        notices = [
+            f"{key_of(dataset, 'trust_remote_code')} is ignored: tenbin runs no code of data sets"
+        ]
+    return loaded, str(revision or version) if revision or version else None, notices
+
+
+@contextmanager
+def _as_it_is() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Keep the library from asking the hub, which it does in spite of `local_files_only`.
+
+    It reads HF_HUB_OFFLINE once, when it is imported.
+    """
+    names = ("datasets.config", "huggingface_hub.constants")
+    modules: list[Any] = [sys.modules[name] for name in names if name in sys.modules]
+    before = [module.HF_HUB_OFFLINE for module in modules]
+    for module in modules:
+        module.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        for module, value in zip(modules, before, strict=True):
+            module.HF_HUB_OFFLINE = value
+
+
+def _hub_error(dataset: Dataset, split: str, error: Exception, offline: bool) -> DataError:
+    name = f"`{dataset.name}`" + (f" ({dataset.config})" if dataset.config else "")
+    reason = str(error).strip().split("\n")[0] or type(error).__name__
+    if "script" in reason.lower() or "trust_remote_code" in reason:
+        return DataError(
+            f"{name} is a loading script, and tenbin does not run code from the hub: {reason}",
+            "use a copy in a data format (many sets have a branch `refs/convert/parquet`: add "
+            "dataset_kwargs: {revision: refs/convert/parquet}), or a folder with files",
+        )
+    where = "offline, so only what is cached can be read" if offline else "check name and network"
+    return DataError(
+        f"{name} {split} could not be loaded: {type(error).__name__}: {reason}",
+        f"{where}; or give <folder>/{dataset.name}/{split}.jsonl with --data_dir <folder>",
+    )
