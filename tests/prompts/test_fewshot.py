@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tenbin.errors import ConfigError
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.fewshot import open_draw
-from tenbin.records import Document, FewshotPlan, Task
+from tenbin.records import Document, FewshotPlan, Task, TaskOrigin
 from tenbin.tasks.registry import load_registry
 
 
@@ -33,7 +35,7 @@ def stratified() -> Task:
 
 
 def draws(task: Task, pool: list[Document], asked: list[Document], **changes: object) -> dict:
-    options = {"shots": 3, "seed": 1, "mode": "random", "running": False, **changes}
+    options = {"shots": 3, "seed": 1, "mode": "random", "draw": "document", **changes}
     draw = open_draw(task, Pool(pool), **options)
     return {d.id: [e.id for e in draw.examples(d)] for d in asked}
 
@@ -98,7 +100,7 @@ def test_too_few_examples_is_an_error_that_counts_them(task: Task) -> None:
 
 def test_running_draw_is_one_generator_for_order_and_examples(task: Task) -> None:
     pool, asked = documents(50), documents(20, "v")
-    draw = open_draw(task, Pool(pool), 3, 42, "random", True)
+    draw = open_draw(task, Pool(pool), 3, 42, "random", "running")
     first = [asked[at] for at in draw.order(len(asked))[:5]]
     got = [(d.id, [e.id for e in draw.examples(d)]) for d in first]
     # The same, spelled out as the published program does it.
@@ -111,7 +113,7 @@ def test_running_draw_is_one_generator_for_order_and_examples(task: Task) -> Non
 def test_running_draw_from_the_scored_split_leaves_the_document_out() -> None:
     shared = load_registry().newest("mlogiqa_mcq_ja")
     pool = documents(6)
-    draw = open_draw(shared, Pool(pool), 4, 42, "random", True)
+    draw = open_draw(shared, Pool(pool), 4, 42, "random", "running")
     for document in (pool[at] for at in draw.order(len(pool))):
         examples = draw.examples(document)
         assert len(examples) == 4 and document not in examples
@@ -131,3 +133,69 @@ def test_stratified_running_draw_as_published() -> None:
     chosen = [d for label, members in strata.items() for d in rng.sample(members, counts[label])]
     rng.shuffle(chosen)
     assert got == [d.id for d in chosen]
+
+
+def from_lm_eval(task: Task, **plan: Any) -> Task:
+    """A task as an lm-eval file gives it."""
+    return replace(task, origin=TaskOrigin("made.yaml", ""), fewshot=FewshotPlan(**plan))
+
+
+def lm_eval_draws(task: Task, pool: list[Document], asked: list[Document], shots: int) -> list:
+    draw = open_draw(task, Pool(pool), shots, 1234, "random", "lm-eval")
+    return [draw.examples(asked[at]) for at in draw.order(len(asked))]
+
+
+def test_lm_evals_draw_is_one_generator_over_documents_in_order(task: Task) -> None:
+    pool, asked = documents(20), documents(8, "v")
+    made = lm_eval_draws(from_lm_eval(task, split="train"), pool, asked, 3)
+    rng = random.Random(1234)
+    assert made == [rng.sample(pool, 3) for _ in asked]
+
+
+def test_lm_evals_draw_removes_rows_that_equal_the_document(task: Task) -> None:
+    pool = documents(6)
+    own = from_lm_eval(task, split="test", excludes_document=True)
+    made = lm_eval_draws(own, pool, pool, 3)
+    rng = random.Random(1234)
+    expected = [[e for e in rng.sample(pool, 4) if e != d][:3] for d in pool]
+    assert made == expected
+    # Rows that repeat the document leave too few: all others are drawn from once more.
+    repeated = [*pool[:4], *(replace(pool[0], id=f"again{i}") for i in range(9))]
+    made = lm_eval_draws(own, repeated, [pool[0]] * 5, 3)
+    rng = random.Random(1234)
+    again = 0
+    for examples in made:
+        kept = [e for e in rng.sample(repeated, 4) if e.fields != pool[0].fields][:3]
+        if len(kept) < 3:
+            again += 1
+            kept = rng.sample(pool[1:4], 3)
+        assert examples == kept
+    assert again
+
+
+def test_lm_eval_may_show_a_document_itself_where_its_profile_is_followed(task: Task) -> None:
+    pool = documents(3)
+    own = replace(from_lm_eval(task, split="validation"), split="validation")
+    assert pool[0] in lm_eval_draws(own, pool, pool[:1], 3)[0]
+    with pytest.raises(ConfigError, match="can give 2"):
+        draws(own, pool, pool[:1], shots=3)
+
+
+def test_the_first_examples_pass_over_the_document_where_it_stands_among_them(task: Task) -> None:
+    pool = documents(5)
+    own = from_lm_eval(task, split="test", sampler="first_n", excludes_document=True)
+    for kind in ("document", "lm-eval"):
+        draw = open_draw(own, Pool(pool), 3, 1, "random", kind)
+        assert draw.examples(pool[1]) == [pool[0], pool[2], pool[3]]
+        assert draw.examples(pool[4]) == pool[:3]
+    other = from_lm_eval(task, split="train", sampler="first_n")
+    assert open_draw(other, Pool(pool), 5, 1, "random", "lm-eval").examples(pool[0]) == pool
+    few = open_draw(own, Pool([pool[0], pool[0], pool[1]]), 2, 1, "random", "lm-eval")
+    with pytest.raises(ConfigError, match="2 examples were asked for, 1 rows are others"):
+        few.examples(pool[0])
+
+
+def test_samples_of_the_file_are_named_where_they_are_too_few(task: Task) -> None:
+    own = from_lm_eval(task, split=None, samples=({"question": "?"},))
+    with pytest.raises(ConfigError, match="its file's own samples can give 1"):
+        open_draw(own, Pool(documents(1)), 2, 1, "random", "document")

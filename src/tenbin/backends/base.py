@@ -98,7 +98,7 @@ class Tokenizer(Protocol):
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
-        """The text of a conversation, ending where the assistant's next turn begins."""
+        """The text of a conversation, ending where the assistant's next words go."""
         ...
 
     def examine(
@@ -114,7 +114,7 @@ class ChatFormat(Protocol):
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
-        """The text of a conversation, ending where the assistant's next turn begins."""
+        """The text of a conversation, ending where the assistant's next words go."""
         ...
 
 

@@ -67,10 +67,17 @@ class CharacterTokenizer:
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
-        """Each turn as `<role>text</role>`, then an open assistant turn with its variables."""
+        """Each turn as `<role>text</role>`, then an open assistant turn with its variables.
+
+        An assistant's turn at the end is the open one.
+        """
+        begun = ""
+        if messages and messages[-1]["role"] == "assistant":
+            *messages, last = messages
+            begun = last["content"]
         turns = [f"<{turn['role']}>{turn['content']}</{turn['role']}>" for turn in messages]
         shown = "".join(f" {name}={value}" for name, value in (variables or {}).items())
-        return "".join([*turns, f"<assistant{shown}>"])
+        return "".join([*turns, f"<assistant{shown}>{begun}"])
 
     def examine(
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int

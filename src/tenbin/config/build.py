@@ -129,7 +129,9 @@ def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:
                 f"leave --{key} out, or leave the profile out",
             )
         values[key] = settled
-    if profile.draw == "running" and values.get("fewshot") == "fixed":
+    if profile.multiturn_chat and values.get("apply_chat_template"):
+        values.setdefault("fewshot_as_multiturn", True)
+    if profile.draw != "document" and values.get("fewshot") == "fixed":
         raise ConfigError(
             f"profile {profile.name} draws examples in its own way: --fewshot fixed is not possible"
         )

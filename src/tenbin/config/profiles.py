@@ -17,8 +17,9 @@ class Profile:
     name: str = DEFAULT_PROFILE
     pairing: Literal["written", "sorted"] = "written"
     """Whether per-task numbers belong to the tasks as written or to their sorted names."""
-    draw: Literal["document", "running"] = "document"
-    """Examples and document order from the document's own seed, or from one running generator."""
+    draw: Literal["document", "running", "lm-eval"] = "document"
+    """Examples by each document's own seed, or by one generator: `running` shuffles the documents
+    too, `lm-eval` takes them as they are."""
     fit_examples: bool = True
     """Leave examples out when the window is too short, before any text is cut."""
     cap_by_references: bool = False
@@ -26,6 +27,12 @@ class Profile:
     encoding: Literal["joint", "separate"] | None = None
     add_bos: bool | None = None
     seed: int | None = None
+    first_answer: bool = False
+    """Of several sampled answers judge the first alone, where the task's filters name no other."""
+    multiturn_chat: bool = False
+    """Whether a chat template makes turns of the examples unless the user says otherwise."""
+    keeps_zero_shots: bool = False
+    """Whether a task whose file says `num_fewshot: 0` ignores the number of the command line."""
 
 
 PROFILES = {
@@ -39,6 +46,15 @@ PROFILES = {
         encoding="separate",
         add_bos=False,
         seed=42,
+    ),
+    "lm-eval": Profile(
+        name="lm-eval",
+        draw="lm-eval",
+        fit_examples=False,
+        encoding="joint",
+        first_answer=True,
+        multiturn_chat=True,
+        keeps_zero_shots=True,
     ),
 }
 

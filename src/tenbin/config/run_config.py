@@ -184,7 +184,8 @@ class RunConfig:
     )  # fmt: skip
     profile: str | None = option(
         values.TEXT, None, SELECTION, "NAME",
-        "reproduce published numbers: jp-stable (the usual Japanese leaderboard program)",
+        "reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and "
+        "truncation), jp-stable (the usual Japanese leaderboard program)",
     )  # fmt: skip
     output_path: str | None = option(
         values.PATH, None, OUTPUT, "PATH",

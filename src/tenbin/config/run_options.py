@@ -90,7 +90,8 @@ class RunOptions(TypedDict, total=False):
     allow_outside_files: bool | None
     """let task files read files outside their folders, --include_path and --data_dir"""
     profile: str | None
-    """reproduce published numbers: jp-stable (the usual Japanese leaderboard program)"""
+    """reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and
+    truncation), jp-stable (the usual Japanese leaderboard program)"""
     output_path: str | os.PathLike[str] | None
     """result.json (samples go to result.run/ beside it), or a folder for runs (default: runs/)"""
     overwrite: bool | None

@@ -181,10 +181,12 @@ def _generating(task: Task, config: RunConfig) -> Task:
             f"--gen_kwargs: {task.name}: {error}",
             "to draw answers give a temperature above 0; for greedy ones temperature=0 alone",
         ) from None
+    # lm-eval judges the first answer alone unless the file's filters say otherwise.
+    first = config.profile_settings.first_answer and not task.filters
     return replace(
         task,
         sampling=sampling,
-        repeats=config.repeats or task.repeats,
+        repeats=config.repeats or (1 if first else task.repeats),
         max_gen_toks=config.gen_kwargs.get("max_gen_toks", task.max_gen_toks),
         thinking=config.thinking_settings,
     )

@@ -169,7 +169,7 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
     return PromptSettings(
         seed=config.seed,
         fewshot=config.fewshot,
-        running_draw=config.profile_settings.draw == "running",
+        draw=config.profile_settings.draw,
         apply_chat_template=config.apply_chat_template,
         chat_template_args=config.chat_template_args,
         fewshot_as_multiturn=config.fewshot_as_multiturn,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tenbin.errors import ConfigError
 from tenbin.prompts.assembly import Assembly, Chat, open_assembly
 from tenbin.prompts.example_pool import Pool
-from tenbin.prompts.fewshot import Draw, open_draw
+from tenbin.prompts.fewshot import Draw, DrawKind, open_draw
 from tenbin.prompts.render import has_several_inputs, whole_text, word, word_as_example
 from tenbin.prompts.truncation import (
     Draft,
@@ -40,7 +40,7 @@ class PromptSettings:
 
     seed: int = 1234
     fewshot: Literal["random", "fixed"] = "random"
-    running_draw: bool = False
+    draw: DrawKind = "document"
     apply_chat_template: bool = False
     chat_template_args: Mapping[str, Any] = field(default_factory=dict)
     fewshot_as_multiturn: bool = False
@@ -49,8 +49,11 @@ class PromptSettings:
     """Fills templates that write their own system part; None: each template's own text."""
     fit_examples: bool = True
     cap_by_references: bool = False
-    reproduces_lm_eval: bool = False
-    """Whether prompts are lm-eval's to the byte, where they would differ otherwise."""
+
+    @property
+    def reproduces_lm_eval(self) -> bool:
+        """Whether prompts are lm-eval's to the byte, where they would differ otherwise."""
+        return self.draw == "lm-eval"
 
 
 @dataclass(slots=True)
@@ -163,7 +166,7 @@ def build_prompts(
         settings.fewshot_as_multiturn,
         settings.reproduces_lm_eval,
     )
-    draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.running_draw)
+    draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.draw)
     if task.thinking is not None and tokenizer is not None:
         check_thinking_room(task, task.thinking, tokenizer.max_length)
     template = task.templates[cell.template]
@@ -189,7 +192,7 @@ def _whole_texts(
     settings: PromptSettings,
 ) -> Iterator[Prompt]:
     """Texts as they are: no examples, no chat, and no window, since a backend rolls over it."""
-    draw = open_draw(task, Pool(()), 0, cell.seed, settings.fewshot, settings.running_draw)
+    draw = open_draw(task, Pool(()), 0, cell.seed, settings.fewshot, settings.draw)
     template = task.templates[cell.template]
     asked = (documents[at] for at in _limited_order(draw, len(documents), limit))
     return (

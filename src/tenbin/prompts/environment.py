@@ -40,9 +40,9 @@ _LANGUAGE_NAMES = frozenset({"loop", "self", "super", "caller", "varargs", "kwar
 """Names that Jinja itself gives a meaning, at least in some places."""
 
 
-def _regex_replace(text: str, pattern: str, value: str = "", count: int = 0) -> str:
+def _regex_replace(text: str, pattern: str, repl: str = "", count: int = 0) -> str:
     """lm-eval's one filter beyond Jinja's own."""
-    return compile_pattern(pattern, "regex_replace").sub(value, text, count, current().largest)
+    return compile_pattern(pattern, "regex_replace").sub(repl, text, count, current().largest)
 
 
 _ENVIRONMENT.filters["regex_replace"] = limited_filter(

@@ -2,7 +2,8 @@
 
 tenbin's own draw belongs to the document: it depends on the seed, the task's family and the
 document's id, and so not on how many documents are scored, in what order, by how many workers or
-after how many restarts. `Running` reproduces programs that draw from one generator as they go.
+after how many restarts. `Running` and `OneGenerator` reproduce programs that draw from one
+generator as they go.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from tenbin.errors import ConfigError
 from tenbin.prompts.example_pool import Pool, content_signature
 from tenbin.records import Document, Task
+
+DrawKind: TypeAlias = Literal["document", "running", "lm-eval"]
+"""Examples by each document's own seed, or by one generator as a published program uses it."""
 
 # Examples drawn beyond those asked for, to replace one that is the document itself.
 _SPARE = 4
@@ -120,13 +124,86 @@ class Running:
         return [example for example in examples if example.id != document.id][: self.shots]
 
 
+@dataclass(slots=True)
+class OneGenerator:
+    """lm-eval 0.4.13: documents in the order of the file, one generator draws for each in turn."""
+
+    pool: Pool
+    shots: int
+    seed: int
+    excludes_document: bool
+    """Whether one more is drawn, and rows that equal the document are removed."""
+    _generator: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._generator = random.Random(self.seed)
+
+    def order(self, count: int) -> Sequence[int]:
+        """As the file has them."""
+        return range(count)
+
+    def examples(self, document: Document) -> list[Document]:
+        """The next draw, whichever document asks."""
+        if self.shots == 0:
+            return []
+        everything = range(len(self.pool))
+        if not self.excludes_document:
+            drawn = self._generator.sample(everything, self.shots)
+            return [self.pool.example(at).document for at in drawn]
+        drawn = self._generator.sample(everything, self.shots + 1)
+        kept = [one for at in drawn if not _equal(one := self.pool.example(at).document, document)]
+        if len(kept) < self.shots:
+            # The pool repeats the row: draw again from all the others.
+            others = [at for at in everything if not _equal(self.pool.documents[at], document)]
+            _check_enough(len(others), self.shots, document)
+            drawn = self._generator.sample(others, self.shots)
+            kept = [self.pool.example(at).document for at in drawn]
+        return kept[: self.shots]
+
+
+@dataclass(slots=True)
+class FirstExamples:
+    """The first documents of the pool, the same for every document."""
+
+    pool: Pool
+    shots: int
+    excludes_document: bool
+    """Whether rows that equal the document are passed over."""
+
+    def order(self, count: int) -> Sequence[int]:
+        """As the file has them."""
+        return range(count)
+
+    def examples(self, document: Document) -> list[Document]:
+        """The first examples that are not the document itself, where that matters."""
+        pool = (self.pool.example(at).document for at in range(len(self.pool)))
+        if self.excludes_document:
+            pool = (one for one in pool if not _equal(one, document))
+        found = list(islice(pool, self.shots))
+        _check_enough(len(found), self.shots, document)
+        return found
+
+
+def _equal(one: Document, other: Document) -> bool:
+    """Whether two rows say the same in every field, as lm-eval compares them."""
+    return one.fields == other.fields
+
+
+def _check_enough(found: int, shots: int, document: Document) -> None:
+    if found < shots:
+        raise ConfigError(
+            f"{document.origin}: {shots} examples were asked for, {found} rows are others",
+            "ask for fewer with --num_fewshot, or provide more rows",
+        )
+
+
 def open_draw(
     task: Task,
     pool: Pool,
     shots: int,
     seed: int,
     mode: Literal["random", "fixed"],
-    running: bool,
+    draw: DrawKind,
 ) -> Draw:
     """The draw a task asks for.
 
@@ -135,16 +212,25 @@ def open_draw(
         DataError: When documents lack the field that strata are made of.
     """
     shares_split = task.fewshot.split == task.split
-    available = max(len(pool) - (1 if shares_split else 0), 0)
+    excludes = shares_split
+    if task.origin is not None:
+        # lm-eval itself may show a document its own answer; only its profile follows it there.
+        own = task.fewshot.excludes_document
+        excludes = own if draw == "lm-eval" else own or shares_split
+    available = max(len(pool) - (1 if excludes else 0), 0)
     if shots > available:
+        where = f"split {task.fewshot.split!r}" if task.fewshot.split else "its file's own samples"
         raise ConfigError(
-            f"{task.name}: {shots} examples were asked for, split {task.fewshot.split!r} "
-            f"can give {available}",
+            f"{task.name}: {shots} examples were asked for, {where} can give {available}",
             "ask for fewer with --num_fewshot, or provide more rows",
         )
+    if task.fewshot.sampler == "first_n":
+        return FirstExamples(pool, shots, excludes)
     label = task.fewshot.label if task.fewshot.sampler == "stratified" else None
     if label is not None:
         pool.strata(label)  # read now, so that a fault shows before the first prompt
-    if running:
+    if draw == "lm-eval" and label is None:
+        return OneGenerator(pool, shots, seed, excludes)
+    if draw == "running":
         return Running(pool, label, shots, seed, shares_split)
     return PerDocument(pool, label, shots, seed, task.family, mode == "fixed")

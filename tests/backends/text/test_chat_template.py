@@ -66,6 +66,24 @@ def test_a_conversation_is_the_text_of_transformers(template: str, turns: Any) -
     assert render_chat(tokenizer, turns, {}) == (expected, False)
 
 
+@pytest.mark.parametrize("template", GOOD[:4])
+@pytest.mark.parametrize("begun", ["The answer is", "So: ", " A "])
+def test_an_answer_that_is_begun_goes_on_where_transformers_says(template: str, begun: str) -> None:
+    tokenizer = _tokenizer(template)
+    turns = [*LONG[1:], {"role": "assistant", "content": begun}]
+    expected = tokenizer.apply_chat_template(
+        turns, tokenize=False, add_generation_prompt=False, continue_final_message=True
+    )
+    assert render_chat(tokenizer, turns, {}) == (expected, False)
+    assert expected.rstrip().endswith(begun.strip())
+
+
+def test_a_template_that_leaves_out_the_begun_answer_is_refused() -> None:
+    turns = [*PLAIN, {"role": "assistant", "content": "The answer is"}]
+    with pytest.raises(BackendError, match="leaves out the beginning of the answer"):
+        render_chat(_tokenizer("{{ messages[0].content }}"), turns, {})
+
+
 def test_system_turns_variables_and_named_templates_are_those_of_transformers() -> None:
     tokenizer = _tokenizer({"default": GOOD[3], "tool_use": "unused"})
     variables = {"enable_thinking": False}

@@ -33,7 +33,8 @@ class ConversationFormat:
         """A conversation as text, always in the same form.
 
         Raises:
-            ConfigError: Variables are given that the server or its template does not accept.
+            ConfigError: Variables are given that the server or its template does not accept, or the
+                last turn is the beginning of an answer.
         """
         if variables and not self.takes_variables:
             raise ConfigError(
@@ -45,6 +46,13 @@ class ConversationFormat:
             from tenbin.backends.text.chat_template import check_variables
 
             check_variables(self.template, variables)
+        if messages and messages[-1]["role"] == "assistant":
+            raise ConfigError(
+                "a task begins the model's answer (gen_prefix), and a chat server begins every "
+                "answer itself",
+                "ask a completions server with --model openai and tokenizer=PATH, or leave "
+                "--apply_chat_template out",
+            )
         return write_conversation(messages, variables)
 
 

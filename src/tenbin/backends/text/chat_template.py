@@ -51,8 +51,9 @@ def chat_source(tokenizer: Any) -> str:
 def render_chat(
     tokenizer: Any, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
 ) -> tuple[str, bool]:
-    """Return the text of a conversation, ending where the assistant's next turn begins.
+    """Return the text of a conversation, ending where the assistant's next words go.
 
+    That is where its next turn begins, or the end of the last turn if that is the assistant's.
     A template that refuses the system role, or silently drops it, gets the system text in
     front of the first user turn instead, joined by a blank line.
 
@@ -120,23 +121,31 @@ _OWN_GLOBALS = frozenset({"range", "lipsum"})
 def apply_template(
     tokenizer: Any, turns: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
 ) -> str:
-    """Return the text of a conversation, ending where the assistant's next turn begins.
+    """Return the text of a conversation, ending where the assistant's next words go.
 
     Raises:
         BackendError: The template refuses the turns, is not valid, or does too much work.
     """
+    continues = bool(turns) and turns[-1]["role"] == "assistant"
     try:
         if not _uses_template(tokenizer):
             # Its class renders the text itself, in Python: that is code, not a template.
             return str(
                 tokenizer.apply_chat_template(
-                    list(turns), tokenize=False, add_generation_prompt=True, **variables
+                    list(turns),
+                    tokenize=False,
+                    add_generation_prompt=not continues,
+                    continue_final_message=continues,
+                    **variables,
                 )
             )
         compiled = _compiled(tokenizer.get_chat_template())
-        text = render_limited(compiled, _fields(tokenizer, turns, variables))
+        if continues:
+            last = {**turns[-1], "content": turns[-1]["content"] + _CONTINUES}
+            turns = [*turns[:-1], last]
+        text = render_limited(compiled, _fields(tokenizer, turns, variables, not continues))
         text.encode()
-        return text
+        return _cut(text) if continues else text
     except TooMuchWork as error:
         raise BackendError(
             f"the model's chat template does too much for one conversation: {error}",
@@ -157,6 +166,22 @@ def apply_template(
         ) from error
 
 
+_CONTINUES = "THE_ANSWER_GOES_ON_HERE "
+"""Marks the end of an answer's beginning, since templates write more behind a turn."""
+
+
+def _cut(text: str) -> str:
+    """The text up to the mark; white space before it stays unless the template trims turns."""
+    at = text.rfind(_CONTINUES.strip())
+    if at < 0:
+        raise BackendError(
+            "the chat template leaves out the beginning of the answer (gen_prefix)",
+            "leave --apply_chat_template out",
+        )
+    kept = text[:at]
+    return kept if text[at:].startswith(_CONTINUES) else kept.rstrip()
+
+
 def _uses_template(tokenizer: Any) -> bool:
     from transformers import PreTrainedTokenizerBase
 
@@ -165,14 +190,17 @@ def _uses_template(tokenizer: Any) -> bool:
 
 
 def _fields(
-    tokenizer: Any, turns: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
+    tokenizer: Any,
+    turns: Sequence[Mapping[str, str]],
+    variables: Mapping[str, Any],
+    add_generation_prompt: bool,
 ) -> dict[str, Any]:
     """Return the names that a template of transformers can use."""
     return {
         "messages": [dict(turn) for turn in turns],
         "tools": None,
         "documents": None,
-        "add_generation_prompt": True,
+        "add_generation_prompt": add_generation_prompt,
         **tokenizer.special_tokens_map,
         **variables,
     }

@@ -130,7 +130,7 @@ class HfTokenizer:
     def chat(
         self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
     ) -> str:
-        """Return the text of a conversation, ending where the assistant's next turn begins.
+        """Return the text of a conversation, ending where the assistant's next words go.
 
         Raises:
             BackendError: The tokenizer has no template, or its template refuses the turns.
