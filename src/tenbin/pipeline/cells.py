@@ -76,7 +76,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         task = _adjusted(chosen.task, config)
         check_repeats(task)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
-        own = task.default_shots if number is None else int(number)
+        own = task.default_shots if number is None or _stays_zero(config, task) else int(number)
         for cell in _swept_cells(config, task, chosen.template, own):
             groups = (chosen.group,) if chosen.group else ()
             setup = CellSetup(cell, task, limit, groups=groups)
@@ -148,8 +148,19 @@ def _per_task(
     return [number for entry, number in zip(selected, paired, strict=True) for _ in entry]
 
 
-def pairing_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
-    """Says which number went to which task, where that is not the order written."""
+def _stays_zero(config: RunConfig, task: Task) -> bool:
+    return task.zero_shot and config.profile_settings.keeps_zero_shots
+
+
+def profile_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
+    """Says which number went to which task, where the profile decides that."""
+    zero = list(dict.fromkeys(s.cell.id for s in setups if _stays_zero(config, s.task)))
+    if zero and any(config.num_fewshot):
+        listed = ", ".join(zero[:5]) + (f" and {len(zero) - 5} more" if len(zero) > 5 else "")
+        return [
+            f"profile {config.profile} leaves tasks without examples whose files say "
+            f"num_fewshot: 0, whatever --num_fewshot says: {listed}"
+        ]
     if (
         config.profile_settings.pairing != "sorted"
         or max(len(config.num_fewshot), len(config.limit)) < 2

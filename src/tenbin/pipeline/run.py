@@ -19,7 +19,7 @@ from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
 from tenbin.pipeline.ask import ask
 from tenbin.pipeline.capabilities import suited_cells, thinking_notices
-from tenbin.pipeline.cells import CellSetup, choose_cells, pairing_notices, selecting_cells
+from tenbin.pipeline.cells import CellSetup, choose_cells, profile_notices, selecting_cells
 from tenbin.pipeline.finish import (
     CompletedRun,
     RunState,
@@ -88,7 +88,7 @@ def execute_cells(
     """
     more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
     data = load_data(config, setups, listener.transfer)
-    for notice in [*pairing_notices(config, setups), *data.notices()]:
+    for notice in [*profile_notices(config, setups), *data.notices()]:
         listener.message(notice)
     with ExitStack() as held:
         if write and folder is None:

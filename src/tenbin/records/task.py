@@ -324,6 +324,8 @@ class Task:
     """The file it was read from, for messages."""
     default_shots: int = 0
     """Shots when the command line names none."""
+    zero_shot: bool = False
+    """Whether its file says `num_fewshot: 0`, which lm-eval lets no command line change."""
     parallel: Parallel | None = None
     """None: its items are its own."""
     process_results: TaskFunction | None = None

@@ -11,7 +11,7 @@ from tenbin.analysis.doctor.finding import Severity, worst
 from tenbin.analysis.doctor.vocabulary import Spelling, join_spelling
 from tenbin.backends.registry import open_inspector
 from tenbin.config import AUTO, RunConfig, build_config
-from tenbin.pipeline.cells import choose_cells, pairing_notices
+from tenbin.pipeline.cells import choose_cells, profile_notices
 from tenbin.pipeline.doctor.cell import CellDiagnosis, examine_cell
 from tenbin.pipeline.prepare import load_data
 from tenbin.pipeline.progress import Listener
@@ -65,7 +65,7 @@ def examine(config: RunConfig, listener: Listener) -> Examination:
     """
     setups = choose_cells(config, every_template=True)
     data = load_data(config, setups, listener.transfer)
-    notices = [*pairing_notices(config, setups), *data.notices()]
+    notices = [*profile_notices(config, setups), *data.notices()]
     for notice in notices:
         listener.message(notice)
     reader = open_inspector(backend_settings(config, listener.message))

@@ -171,6 +171,7 @@ def _task(keys: Keys, path: Path) -> Task:
     process_results = keys.function("process_results")
     template = _template(keys, kind, generation)
     scored = kind != "perplexity"
+    shots = keys.number("num_fewshot", 0, MOST_SHOTS)
     return Task(
         name=name,
         version=_version(keys.mapping.get("metadata")),
@@ -190,7 +191,8 @@ def _task(keys: Keys, path: Path) -> Task:
         repeats=scoring_keys.repeats(keys, sampling is not None),
         title=keys.text("task_alias") or name,
         source=str(path),
-        default_shots=(keys.number("num_fewshot", 0, MOST_SHOTS) or 0) if scored else 0,
+        default_shots=(shots or 0) if scored else 0,
+        zero_shot=scored and shots == 0,
         process_results=process_results,
         tags=_tags(keys),
     )
