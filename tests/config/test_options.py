@@ -12,9 +12,18 @@ from typing import Any, get_type_hints
 import pytest
 
 from tenbin.cli.parser import COMMANDS, build_parser
-from tenbin.config import OPTIONS, RunConfig, build_config, repeating_flags, show_in_signature
+from tenbin.config import (
+    OPTIONS,
+    RunConfig,
+    build_config,
+    read_run_file,
+    repeating_flags,
+    show_in_signature,
+)
 from tenbin.config.run_options import RunOptions
+from tenbin.errors import ConfigError
 from tenbin.files.yaml_text import read_yaml, write_yaml
+from tenbin.pipeline.record import run_file
 from tests.conftest import ROOT
 
 GIVEN: dict[str, str] = {
@@ -27,8 +36,9 @@ GIVEN: dict[str, str] = {
     "fewshot": "fixed", "gen_kwargs": "temperature=0.5,top_k=3", "repeats": "2", "thinking": "on",
     "thinking_budget": "100", "extra_metrics": "acc_pmi", "data_dir": "rows",
     "sample_data": "true", "data_versions": "jglue=1.3", "split": "test", "offline": "true",
-    "include_path": "a,b", "allow_outside_files": "true", "profile": "tenbin",
-    "output_path": "r.json", "overwrite": "true", "cache_dir": "c", "no_cache": "true",
+    "include_path": "a,b", "allow_outside_files": "true", "trust_tasks": "true",
+    "profile": "tenbin", "output_path": "r.json", "overwrite": "true", "cache_dir": "c",
+    "no_cache": "true",
     "workers": "2", "ray_address": "auto", "num_gpus": "0.5", "num_cpus": "2", "shard_size": "9",
 }  # fmt: skip
 """A value of every option, as a command line has it."""
@@ -87,6 +97,18 @@ def test_flags_repeat_a_recorded_config() -> None:
         "--sample_data",
     ]  # fmt: skip
     assert repeating_flags({"jglue_version": "1.3", "seed": 1234}) == ["--jglue_version", "1.3"]
+
+
+def test_trust_is_recorded_where_it_is_given_and_no_file_can_give_it(tmp_path: Any) -> None:
+    assert "trust_tasks" not in build_config({"tasks": "jnli"}).recorded()
+    config = build_config({"tasks": "jnli", "trust_tasks": True})
+    assert config.recorded()["trust_tasks"] is True
+    assert repeating_flags(config.recorded())[-1] == "--trust_tasks"
+    assert "trust_tasks" not in run_file(config)
+    path = tmp_path / "run.yaml"
+    path.write_text("tasks: jnli\ntrust_tasks: true\n")
+    with pytest.raises(ConfigError, match="trust_tasks cannot be set in a file"):
+        read_run_file(path)
 
 
 @pytest.fixture(scope="module")

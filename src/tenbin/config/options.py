@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tenbin.config.values import Kind
 
@@ -55,8 +55,9 @@ class Option:
     """Commands that have the flag."""
     in_files: bool
     """Whether a run file may set it."""
-    recorded: bool
-    """Whether it is part of what a run is, and so of result.json."""
+    recorded: bool | Literal["when set"]
+    """Whether it is part of what a run is, and so of result.json; `when set`: left out of results
+    that do without it, which stay what they were before it existed."""
     repeatable: bool
     """Whether the flag may be given several times, each adding to the value."""
 
@@ -81,7 +82,7 @@ def option(
     also: tuple[str, ...] = (),
     commands: tuple[str, ...] | None = None,
     in_files: bool = True,
-    recorded: bool = True,
+    recorded: bool | Literal["when set"] = True,
     repeatable: bool = False,
 ) -> Any:
     """Declare an option as a field of RunConfig.
@@ -95,7 +96,7 @@ def option(
         also: Commands that have the flag besides those of the group.
         commands: All commands that have it, instead of the group's.
         in_files: Whether a run file may set it.
-        recorded: Whether it is part of what a run is.
+        recorded: Whether it is part of what a run is, always or only `when set`.
         repeatable: Whether the flag may be given several times.
     """
     chosen = group.commands if commands is None else commands

@@ -182,6 +182,13 @@ class RunConfig:
         "let task files read files outside their folders, --include_path and --data_dir",
         in_files=False, recorded=False,
     )  # fmt: skip
+    trust_tasks: bool = option(
+        values.SWITCH, False, DATA, "",
+        "run the Python functions that the chosen lm-eval task files name (`!function`); folders "
+        "you always trust stand under trust_tasks: in ~/.config/tenbin/config.yaml "
+        "(docs/lm-eval-files.md)",
+        in_files=False, recorded="when set",
+    )  # fmt: skip
     profile: str | None = option(
         values.TEXT, None, SELECTION, "NAME",
         "reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and "
@@ -264,7 +271,11 @@ class RunConfig:
 
     def recorded(self) -> dict[str, Any]:
         """The options that say what a run is, as result.json keeps them."""
-        return {name: value for name, value in self.as_dict().items() if OPTIONS[name].recorded}
+        return {
+            name: value
+            for name, value in self.as_dict().items()
+            if OPTIONS[name].recorded is True or (OPTIONS[name].recorded and value)
+        }
 
 
 OPTIONS = declared_options(RunConfig)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tenbin.config import RunConfig, pair_numbers
 from tenbin.errors import ConfigError
@@ -17,6 +18,9 @@ from tenbin.metrics.registry import find_metric, metric_names
 from tenbin.records import Cell, Group, MetricUse, Task
 from tenbin.tasks.registry import Selected, load_registry
 from tenbin.tasks.sampling import check_repeats, overridden
+
+if TYPE_CHECKING:
+    from tenbin.tasks.lm_eval.trust import Trust
 
 ALL = "all"
 
@@ -48,6 +52,30 @@ def reach_of(config: RunConfig) -> Reach:
     return Reach(tuple(folders), config.allow_outside_files)
 
 
+def with_trust(task: Task, config: RunConfig) -> Task:
+    """The task with its functions loaded, where it has any and the user trusts them.
+
+    Raises:
+        TaskError: It has functions that the user does not trust, or that cannot be loaded.
+    """
+    if task.origin is None or not task.origin.functions:
+        return task
+    from tenbin.tasks.lm_eval.trust import trusted
+
+    return trusted(task, trust_of(config))
+
+
+def trust_of(config: RunConfig) -> Trust:
+    """Whose functions may run: by `--trust_tasks`, and by the user's configuration file."""
+    from tenbin.config.user_file import read_user_settings
+    from tenbin.tasks.lm_eval.trust import Trust
+
+    if config.trust_tasks:
+        return Trust(everything=True)
+    settings = read_user_settings()
+    return Trust(folders=settings.trust_tasks, settings=str(settings.path))
+
+
 def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSetup]:
     """What `--tasks`, `--num_fewshot` and `--limit` ask for, in the order written.
 
@@ -76,6 +104,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         task = _adjusted(chosen.task, config)
         check_repeats(task)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
+        task = with_trust(task, config)
         own = task.default_shots if number is None or _stays_zero(config, task) else int(number)
         for cell in _swept_cells(config, task, chosen.template, own):
             groups = (chosen.group,) if chosen.group else ()

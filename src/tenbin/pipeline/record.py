@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from tenbin.config import RunConfig
+from tenbin.config import OPTIONS, RunConfig
 from tenbin.metrics.registry import find_metric, metric_names
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import CellCounts, JudgedDocuments
@@ -472,5 +472,5 @@ def run_file(config: RunConfig) -> dict[str, Any]:
         name: value
         for name, value in config.as_dict().items()
         if value is not None and value is not False and value != [] and value != {}
-        if name not in ("output_path", "overwrite", "allow_outside_files")
+        if name not in ("output_path", "overwrite") and OPTIONS[name].in_files
     }

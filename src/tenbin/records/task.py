@@ -62,6 +62,10 @@ class TaskFunction:
         """As `file: name`, for messages."""
         return f"{self.file}: {self.name}"
 
+    def __reduce__(self) -> tuple[type[TaskFunction], tuple[str, str, str]]:
+        """Without the function itself, which another process must not get by this way."""
+        return TaskFunction, (self.file, self.name, self.sha256)
+
 
 Source: TypeAlias = "str | int | TaskFunction"
 """What makes a text, a target or choices of a row: Jinja, the name of a field, a number as it is,

@@ -62,7 +62,17 @@ def packages_of(function: TaskFunction) -> frozenset[str]:
 
     A file that cannot be read or parsed gives none: loading it says why.
     """
-    return _packages(function.file, function.name)
+    return _read(function.file, function.name).packages
+
+
+def files_of(function: TaskFunction) -> tuple[str, ...]:
+    """The function's file, then those that it imports from beside it or from lm-eval's tasks."""
+    return _read(function.file, function.name).files
+
+
+def file_of(function: TaskFunction) -> str | None:
+    """The function's file, also of an installed module; None if there is none."""
+    return function.file if function.file.endswith(".py") else _module_file(function.file)
 
 
 def is_installed(package: str) -> bool:
@@ -79,58 +89,71 @@ def pip_name(package: str) -> str:
 
 
 @lru_cache(maxsize=50_000)
-def _packages(file: str, name: str) -> frozenset[str]:
-    found: set[str] = set()
+def _read(file: str, name: str) -> _Read:
+    following = _Following()
     if not file.endswith(".py"):
-        found.add(file.partition(".")[0])
-    _follow(file, (name,), found, set())
-    return frozenset(found - sys.stdlib_module_names)
+        following.packages.add(file.partition(".")[0])
+    following.follow(file, (name,))
+    files = tuple(dict.fromkeys(path for path, _ in following.seen))
+    return _Read(frozenset(following.packages - sys.stdlib_module_names), files)
 
 
-def _follow(file: str, names: Iterable[str], found: set[str], seen: set[tuple[str, str]]) -> None:
-    """Add the packages that a file and these names of it import."""
-    path = file if file.endswith(".py") else _module_file(file)
-    source = _parsed(path) if path else None
-    if path is None or source is None:
-        return
-    for block in _used_blocks(path, source, names, seen):
-        for one in block.imports:
-            if one.level:
-                _follow_modules(one, Path(path).parents[one.level - 1], found, seen)
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the source says about one function."""
+
+    packages: frozenset[str]
+    files: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Following:
+    """Goes from one block of code to those that it uses, also in other files."""
+
+    packages: set[str] = field(default_factory=set)
+    seen: dict[tuple[str, str], None] = field(default_factory=dict)
+    """File and name of each block, in the order in which they were met."""
+
+    def follow(self, file: str, names: Iterable[str]) -> None:
+        """Add the packages that a file and these names of it import."""
+        path = file if file.endswith(".py") else _module_file(file)
+        source = _parsed(path) if path else None
+        if path is None or source is None:
+            return
+        for block in self._used_blocks(path, source, names):
+            for one in block.imports:
+                if one.level:
+                    self._follow_relative(one, Path(path))
+                    continue
+                self.packages.add(one.module.partition(".")[0])
+                if one.module.startswith("lm_eval.tasks."):
+                    self.follow(one.module, one.names)
+                    for taken in one.names:
+                        self.follow(f"{one.module}.{taken}", ())
+
+    def _follow_relative(self, one: _Import, path: Path) -> None:
+        """Follow a relative import: a module with names of it, or modules of a folder."""
+        if one.level > len(path.parents):
+            return
+        place = path.parents[one.level - 1].joinpath(*filter(None, one.module.split(".")))
+        self.follow(f"{place}.py", one.names)
+        for name in one.names:
+            self.follow(str(place / f"{name}.py"), ())
+
+    def _used_blocks(self, path: str, source: _Source, names: Iterable[str]) -> Iterator[_Block]:
+        """The top of a file and all that the names lead to, each block once.
+
+        What the top uses runs when the file is loaded, so that it counts too.
+        """
+        waiting = ["", *names]
+        while waiting:
+            name = waiting.pop()
+            block = source.blocks.get(name) if name else source.top
+            if block is None or (path, name) in self.seen:
                 continue
-            found.add(one.module.partition(".")[0])
-            if one.module.startswith("lm_eval.tasks."):
-                for taken in one.names or ("",):
-                    _follow(one.module, (taken,), found, seen)
-                    _follow(f"{one.module}.{taken}", (), found, seen)
-
-
-def _follow_modules(
-    one: _Import, folder: Path, found: set[str], seen: set[tuple[str, str]]
-) -> None:
-    """Follow a relative import: a module with names of it, or modules of a folder."""
-    place = folder.joinpath(*one.module.split("."))
-    _follow(f"{place}.py", one.names, found, seen)
-    for name in one.names:
-        _follow(str(place / f"{name}.py"), (), found, seen)
-
-
-def _used_blocks(
-    path: str, source: _Source, names: Iterable[str], seen: set[tuple[str, str]]
-) -> Iterator[_Block]:
-    """The top of a file and all that the names lead to; blocks that were seen before are left out.
-
-    What the top uses runs when the file is loaded, so that it counts too.
-    """
-    waiting = ["", *names]
-    while waiting:
-        name = waiting.pop()
-        block = source.blocks.get(name) if name else source.top
-        if block is None or (path, name) in seen:
-            continue
-        seen.add((path, name))
-        waiting += block.uses
-        yield block
+            self.seen[path, name] = None
+            waiting += sorted(block.uses)
+            yield block
 
 
 def _module_file(module: str) -> str | None:
@@ -166,10 +189,9 @@ def _parsed(path: str) -> _Source | None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             block = source.blocks.setdefault(node.name, _Block())
             _collect([node], block)
-            for outside in (*node.decorator_list, *getattr(node, "bases", ())):
-                _collect([outside], top)
+            _collect(node.decorator_list, top)
         else:
-            _collect([node], top)
+            _collect([node], top, runs=True)
             # `name = partial(function, …)`: the name leads to what its value uses.
             if isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -178,8 +200,15 @@ def _parsed(path: str) -> _Source | None:
     return source
 
 
-def _collect(nodes: Iterable[ast.AST], block: _Block) -> None:
-    """Add what nodes import and which names they use."""
+def _collect(nodes: Iterable[ast.AST], block: _Block, runs: bool = False) -> None:
+    """Add what nodes import and which names they use.
+
+    Args:
+        nodes: Parts of a file.
+        block: What they belong to.
+        runs: Whether they run while the file is loaded: then a name counts where it is called,
+            and not where it is only put into a table.
+    """
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
@@ -195,8 +224,12 @@ def _collect(nodes: Iterable[ast.AST], block: _Block) -> None:
         elif isinstance(node, ast.ImportFrom):
             names = tuple(alias.name for alias in node.names)
             block.imports.append(_Import(node.module or "", node.level, names))
-        elif isinstance(node, ast.Name):
+        elif isinstance(node, ast.Name) and not runs:
             block.uses.add(node.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            block.uses.add(node.func.id)
+        elif isinstance(node, ast.Lambda) and runs:
+            continue
         waiting += ast.iter_child_nodes(node)
 
 
