@@ -9,7 +9,7 @@ import pytest
 
 from tenbin.errors import TaskError
 from tenbin.files.yaml_text import YamlError, read_yaml, write_yaml
-from tenbin.tasks.task_file import read_mapping
+from tenbin.tasks.lm_eval.reading import read_task_file
 from tests.metrics.watchdog import watchdog
 
 BOMB = (
@@ -72,7 +72,7 @@ def test_an_include_that_names_no_file_is_refused(tmp_path: Path, included: str)
     path = tmp_path / "task.yaml"
     path.write_text(f"task: x\ninclude: {included}\n")
     with pytest.raises(TaskError, match="names a file"):
-        read_mapping(path)
+        read_task_file(path)
 
 
 @pytest.mark.parametrize("text", ["a\x85b", "a\u2028b", "\u2029", "\ufeffx", "one\rtwo", "天\n秤"])

@@ -98,4 +98,4 @@ def _explained(error: Exception) -> TenbinError | None:
 def _dispatch(command: str, options: object) -> int:
     from importlib import import_module
 
-    return int(import_module(f"tenbin.cli.{command}").execute(options))
+    return int(import_module(f"tenbin.cli.{command.replace('-', '_')}").execute(options))

@@ -20,6 +20,7 @@ COMMANDS = {
     "tasks": "list tasks, templates, groups and their data",
     "preview": "show exact prompts, without a model",
     "validate": "check tasks: schema, fields, labels, leaks, every template",
+    "import-task": "write an lm-eval task file in tenbin's form, or a task for lm-eval",
     "compare": "compare stored runs document by document",
     "doctor": "diagnose tasks and templates with a model's tokenizer, before loading the model",
     "consistency": "compare the answers to parallel items, language by language, from stored runs",
@@ -56,7 +57,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         if name != command:
             commands.add_parser(name, help=summary, add_help=False)
             continue
-        module = import_module(f"tenbin.cli.{name}")
+        module = import_module(f"tenbin.cli.{name.replace('-', '_')}")
         examples = getattr(module, "EXAMPLES", "")
         module.add_arguments(add_command(commands, name, summary, examples))
     return parser

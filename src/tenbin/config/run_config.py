@@ -175,12 +175,12 @@ class RunConfig:
     offline: bool = option(values.SWITCH, False, DATA, "", "never download; use the cache")
     include_path: tuple[str, ...] = option(
         values.NAMES, (), SELECTION, "PATHS", "task files of your own, or folders of them",
-        also=("validate", "tasks"),
+        also=("validate", "tasks", "import-task"),
     )  # fmt: skip
     allow_outside_files: bool = option(
         values.SWITCH, False, DATA, "",
         "let task files read files outside their folders, --include_path and --data_dir",
-        in_files=False, recorded=False,
+        in_files=False, recorded=False, also=("import-task",),
     )  # fmt: skip
     trust_tasks: bool = option(
         values.SWITCH, False, DATA, "",

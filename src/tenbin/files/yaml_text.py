@@ -90,16 +90,39 @@ def parse_yaml(content: bytes, loader: Any, name: str) -> Any:
         raise YamlError(f"holds a value that cannot be read: {error}") from error
 
 
-def write_yaml(value: Any) -> str:
+def write_yaml(value: Any, blocks: bool = False) -> str:
     """A value as YAML that is read back as the same value.
 
     The library writes some characters as they are that it takes for the ends of lines when it
     reads them; a text with one of these is written in escapes.
+
+    Args:
+        value: Mappings, lists, texts and numbers.
+        blocks: Whether texts of several lines are written line by line, for people to edit.
     """
+    if blocks:
+        text = str(yaml.dump(value, Dumper=_Blocks, allow_unicode=True, sort_keys=False, width=120))
+        if _LINE_ENDS.isdisjoint(text) and yaml.safe_load(text) == value:
+            return text
     text = str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False))
     if _LINE_ENDS.isdisjoint(text):
         return text
     return str(yaml.safe_dump(value, allow_unicode=False, sort_keys=False))
+
+
+class _Blocks(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, and no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    style = "|" if "\n" in text.rstrip("\n") else '"' if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Blocks.add_representer(str, _represent_text)
 
 
 def _load(text: str, loader: Any, name: str) -> Any:

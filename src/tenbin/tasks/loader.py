@@ -22,6 +22,7 @@ from tenbin.records import (
     Task,
     Template,
 )
+from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
 from tenbin.tasks.sampling import SAMPLING_SETTINGS, sampling_of
 from tenbin.tasks.schema import (
     OverrideBlock,
@@ -29,7 +30,7 @@ from tenbin.tasks.schema import (
     TemplateBlock,
     WordingBlock,
 )
-from tenbin.tasks.task_file import read_mapping
+from tenbin.tasks.task_file import plain_mapping
 
 _KINDS: Mapping[str, Kind] = {
     "multiple_choice": "choice",
@@ -76,7 +77,10 @@ def load_file(
     Raises:
         TaskError: Naming the file and the key that is wrong.
     """
-    mapping = read_mapping(path, reach)
+    read = read_task_file(path, reach)
+    if read.mapping.get("rules") is not None:
+        return [LoadedTask(_by_lm_eval_rules(read), {}, path)]
+    mapping = plain_mapping(read)
     try:
         file = TaskFile.model_validate(mapping)
     except ValidationError as error:
@@ -92,6 +96,12 @@ def load_file(
         ]
     except TaskError as error:
         raise TaskError(f"{path}: {error.message}", error.hint) from error
+
+
+def _by_lm_eval_rules(read: ReadFile) -> Task:
+    from tenbin.tasks.lm_eval.templates import translate_templates
+
+    return translate_templates(read.mapping, read.path, sha256=read.sha256).require()
 
 
 def _placed(task: Task, path: Path) -> Task:

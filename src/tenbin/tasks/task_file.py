@@ -7,25 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.errors import TaskError
-from tenbin.files.allowed_paths import Reach
 from tenbin.records import TaskFunction
-from tenbin.tasks.lm_eval.reading import read_task_file
+from tenbin.tasks.lm_eval.reading import ReadFile
 
 
-def read_mapping(path: Path, reach: Reach | None = None) -> dict[str, Any]:
+def plain_mapping(read: ReadFile) -> dict[str, Any]:
     """The keys of one task file, with what it includes underneath.
 
-    Args:
-        path: The file, named by the user.
-        reach: Where the files that it includes may lie, besides its own folder and the catalogue.
-
     Raises:
-        TaskError: Naming the file; also where it names a Python function.
+        TaskError: It names a Python function.
     """
-    mapping = dict(read_task_file(path, reach).mapping)
+    mapping = dict(read.mapping)
     for key, function in _functions(mapping):
         raise TaskError(
-            f"{path}: {key}: `!function {Path(function.file).stem}.{function.name}` would run "
+            f"{read.path}: {key}: `!function {Path(function.file).stem}.{function.name}` would run "
             "Python from a task file",
             "write the prompt in Jinja; filters and metrics are named in filter_list and "
             "metric_list",
