@@ -62,7 +62,7 @@ def test_flags_that_hints_name_exist() -> None:
     run = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     flags = set(run.choices["run"]._option_string_actions)
     named = {name for one in MISSING for name in re.findall(r"--[a-z_]+", one.here)}
-    assert named <= flags | {"--trust_tasks"}
+    assert named <= flags
 
 
 def test_short_flags_are_named_in_full(capsys: pytest.CaptureFixture[str]) -> None:
