@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tenbin.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tenbin.backends.base import Tokenizer
+    from tenbin.backends.base import Boundary, Tokenizer
     from tenbin.config import RunConfig
     from tenbin.records import Prompt
 
@@ -105,12 +105,14 @@ def preview_row(prompt: Prompt, tokenizer: Tokenizer | None) -> dict[str, Any]:
         "num_fewshot": prompt.cell.shots,
         "examples": list(prompt.examples),
     }
+    if prompt.contexts:
+        row["contexts"] = list(prompt.contexts)
     if prompt.kind == "perplexity":
         row["lengths"] = _lengths(prompt.text, tokenizer)
     elif tokenizer is not None:
         from dataclasses import asdict
 
-        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
+        found = _examined(prompt, tokenizer)
         row["tokens"] = {
             **asdict(found),
             "max_length": tokenizer.max_length,
@@ -138,6 +140,13 @@ def _lengths(text: str, tokenizer: Tokenizer | None) -> dict[str, int]:
     return {**lengths, "tokens": tokens, "windows": windows, "max_length": tokenizer.max_length}
 
 
+def _examined(prompt: Prompt, tokenizer: Tokenizer) -> Boundary:
+    """How prompt and answers meet; of several inputs in the longest one."""
+    inputs = prompt.contexts or (prompt.text,)
+    found = [tokenizer.examine(text, prompt.continuations, prompt.room) for text in inputs]
+    return max(found, key=lambda one: one.prompt_tokens)
+
+
 def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     from rich.text import Text
 
@@ -148,6 +157,9 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
     console.rule(f"{prompt.cell.id} · shots {prompt.cell.shots} · document {prompt.document}")
     # As it is, nothing wrapped: what is shown is what the model reads, control characters by name.
     print(visible(prompt.text))
+    for context in prompt.contexts[1:]:
+        console.rule("another input, asked by itself", style="dim")
+        print(visible(context))
     console.print()
     if prompt.kind == "perplexity":
         lengths = _lengths(prompt.text, tokenizer).items()
@@ -159,12 +171,15 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
         console.print(Text(f"{thought}generates, stops at {list(prompt.stop)!r}", style="dim"))
         console.print(Text(f"target     {prompt.target!r}", style="green"))
     else:
+        golds = prompt.golds or (prompt.gold,)
         for position, continuation in enumerate(prompt.continuations):
-            right = position == prompt.gold
+            right = position in golds and not prompt.contexts
             mark = "→" if right else " "
             console.print(Text(f"scored {mark} {continuation!r}", style="green" if right else ""))
+        if prompt.contexts and prompt.gold is not None:
+            console.print(Text(f"behind input {prompt.gold + 1} it is right", style="green"))
     if tokenizer is not None and prompt.kind != "perplexity":
-        found = tokenizer.examine(prompt.text, prompt.continuations, prompt.room)
+        found = _examined(prompt, tokenizer)
         merged = "merged across the boundary" if found.merged else "clean boundary"
         overflow = f"overflows by {found.overflow}" if found.overflow else "fits"
         console.print(

@@ -103,7 +103,7 @@ def _check_template(
         yield Finding("error", where, str(error))
         return
     empty = [d.origin for d, w in zip(documents, worded, strict=True) if not w.target.strip()]
-    if empty:
+    if empty and task.process_results is None:
         yield Finding(
             "error", where, f"{len(empty)} documents have an empty answer, first {empty[0]}"
         )
@@ -113,7 +113,9 @@ def _check_template(
             break
     if task.kind == "generate":
         yield from _check_indices(where, documents, worded)
-    yield from _check_leak(where, assembly.description, documents, worded)
+    if task.kind != "loglikelihood":
+        # The word that ends a text may well stand in it before.
+        yield from _check_leak(where, assembly.description, documents, worded)
     stops = [s for s in template.stop if any(s in w.target for w in worded)]
     if stops:
         yield Finding(
@@ -128,7 +130,7 @@ def _check_indices(
     lists: set[str] | None = None
     for document, one in zip(documents, worded, strict=True):
         stripped = [reference.strip() for reference in one.references]
-        if not all(text.isdecimal() and len(text) < 10 for text in stripped):
+        if not stripped or not all(text.isdecimal() and len(text) < 10 for text in stripped):
             return
         highest = max(map(int, stripped))
         fitting = {
@@ -185,7 +187,9 @@ def _check_leak(
     """
     leaking = []
     for document, one in zip(documents, worded, strict=True):
-        prompt = description + one.text
+        prompt = (description if one.description is None else one.description) + one.text
+        if one.contexts:
+            continue
         if prompt.rstrip().endswith(one.target.strip()) and len(one.target.strip()) > 1:
             leaking.append(document.origin)
         elif one.choices is not None and one.gold is not None:

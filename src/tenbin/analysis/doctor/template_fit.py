@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tenbin.analysis.doctor.markers import Marker
-from tenbin.records import Template
+from tenbin.records import TaskFunction, Template
 from tenbin.records.tokenized import Vocabulary
 
 Verdict = Literal["named", "likely", "possible", "no sign", "unlikely"]
@@ -77,6 +77,8 @@ def judge_fit(
     telling = [m for m in markers if m.text not in {"<s>", "</s>"}]
     if telling:
         return _fit_markers(telling, vocabulary)
+    if isinstance(template.text, TaskFunction):
+        return Fit("no sign", "a function of the task file makes the prompt: no wording to look at")
     text = f"{template.description}\n{template.text}"
     if _ALPACA.search(text):
         return _fit_format("headings like ### 指示:", "Alpaca", vocabulary, chat_applied)

@@ -101,6 +101,10 @@ def letter_question(request: Score, instruction: str | None, is_chat: bool) -> Q
         return Failure(
             "unsupported", "choices without a prompt can only be scored by likelihood, not named"
         )
+    if len(request.continuations) < 2:
+        return Failure(
+            "unsupported", "one given answer can only be scored by likelihood, not named"
+        )
     shown = "\n".join(turn["content"] for turn in read_conversation(request.prompt))
     choices = [text.strip() for text in request.continuations]
     labels = own_labels(choices, shown)

@@ -65,6 +65,7 @@ class HfInspector:
         try:
             by_kind = {
                 "choice": self._scored,
+                "loglikelihood": self._scored,
                 "generate": self._generated,
                 "perplexity": self._rolling,
             }
