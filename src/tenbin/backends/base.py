@@ -96,7 +96,10 @@ class Tokenizer(Protocol):
         ...
 
     def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
         """The text of a conversation, ending where the assistant's next words go."""
         ...
@@ -112,7 +115,10 @@ class ChatFormat(Protocol):
     """Formats conversations: a tokenizer's chat template, or a server's own."""
 
     def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
         """The text of a conversation, ending where the assistant's next words go."""
         ...

@@ -65,7 +65,10 @@ class CharacterTokenizer:
         return [len(text) for text in texts]
 
     def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
         """Each turn as `<role>text</role>`, then an open assistant turn with its variables.
 

@@ -21,9 +21,19 @@ class Chat(Protocol):
     """Messages to text, as a tokenizer's chat template does it."""
 
     def __call__(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
-        """The text of a conversation; `variables` are what the template may ask for besides."""
+        """The text of a conversation.
+
+        Args:
+            messages: The turns; an assistant's turn at the end is one that the model goes on with.
+            variables: What the template may ask for besides.
+            drop_system: Leave a system turn out where the template refuses it, as lm-eval does; its
+                text goes before the first user turn otherwise.
+        """
         ...
 
 

@@ -179,9 +179,11 @@ def build_prompts(
 
 
 def _with_variables(chat: Chat | None, settings: PromptSettings) -> Chat | None:
-    if chat is None or not settings.chat_template_args:
-        return chat
-    return partial(chat, variables=settings.chat_template_args)
+    if chat is None:
+        return None
+    if settings.chat_template_args:
+        chat = partial(chat, variables=settings.chat_template_args)
+    return partial(chat, drop_system=True) if settings.reproduces_lm_eval else chat
 
 
 def _whole_texts(

@@ -30,7 +30,10 @@ class Measure(Protocol):
         ...
 
     def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
         """The text of a conversation, ready for the assistant's turn."""
         ...

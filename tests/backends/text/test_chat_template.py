@@ -84,6 +84,18 @@ def test_a_template_that_leaves_out_the_begun_answer_is_refused() -> None:
         render_chat(_tokenizer("{{ messages[0].content }}"), turns, {})
 
 
+def test_a_refused_system_turn_goes_to_the_user_or_is_left_out_as_lm_eval_does() -> None:
+    source = (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+        "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    )
+    turns = [{"role": "system", "content": "Be brief."}, *PLAIN]
+    folded = "[user]Be brief.\n\n一つ目 <b>&\n"
+    assert render_chat(_tokenizer(source), turns, {}) == (folded, True)
+    dropped = "[user]一つ目 <b>&\n"
+    assert render_chat(_tokenizer(source), turns, {}, drop_system=True) == (dropped, False)
+
+
 def test_system_turns_variables_and_named_templates_are_those_of_transformers() -> None:
     tokenizer = _tokenizer({"default": GOOD[3], "tool_use": "unused"})
     variables = {"enable_thinking": False}

@@ -28,7 +28,10 @@ class ConversationFormat:
     """The source of that template, where the server shows it."""
 
     def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
         """A conversation as text, always in the same form.
 

@@ -56,10 +56,13 @@ class ConversationTokenizer:
         return self.inner.thinking_marks
 
     def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
         """The messages, for the server to format."""
-        return self._format.chat(messages, variables)
+        return self._format.chat(messages, variables, drop_system)
 
     def examine(
         self, prompt: str, continuations: Sequence[str] | None, max_gen_toks: int

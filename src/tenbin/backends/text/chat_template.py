@@ -49,7 +49,10 @@ def chat_source(tokenizer: Any) -> str:
 
 
 def render_chat(
-    tokenizer: Any, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any]
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, str]],
+    variables: Mapping[str, Any],
+    drop_system: bool = False,
 ) -> tuple[str, bool]:
     """Return the text of a conversation, ending where the assistant's next words go.
 
@@ -61,6 +64,7 @@ def render_chat(
         tokenizer: The transformers tokenizer.
         messages: The turns.
         variables: Further variables of the template, such as enable_thinking.
+        drop_system: Leave the system text out where the template refuses it, as lm-eval does.
 
     Returns:
         The text, and whether the system text was moved.
@@ -83,9 +87,11 @@ def render_chat(
     try:
         text = apply(turns)
     except BackendError:
+        if drop_system:
+            return apply([turn for turn in turns if turn["role"] != "system"]), False
         return apply(_folded(turns)), True
     # Templates strip what they quote, so the comparison does too.
-    if all(part.strip() in text for part in system):
+    if drop_system or all(part.strip() in text for part in system):
         return text, False
     return apply(_folded(turns)), True
 

@@ -128,7 +128,10 @@ class HfTokenizer:
         return thinking_marks(self.inner)
 
     def chat(
-        self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, str]],
+        variables: Mapping[str, Any] | None = None,
+        drop_system: bool = False,
     ) -> str:
         """Return the text of a conversation, ending where the assistant's next words go.
 
@@ -138,7 +141,7 @@ class HfTokenizer:
         """
         from tenbin.backends.text.chat_template import render_chat
 
-        text, folded = render_chat(self.inner, messages, variables or {})
+        text, folded = render_chat(self.inner, messages, variables or {}, drop_system)
         self.system_role_folded = self.system_role_folded or folded
         return text
 
