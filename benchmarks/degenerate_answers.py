@@ -109,6 +109,9 @@ def tasks() -> list[Task]:
                 ("last", [("regex", {"regex_pattern": _NUMBER, "group_select": -1})]),
                 ("plain", [("strip", {}), ("remove_whitespace", {}), ("lowercase", {})]),
                 ("bare", [("regex_strip", {"regex_pattern": r"\s+"}), ("uppercase", {})]),
+                ("choice", [("multi_choice_regex", {"ignore_case": True})]),
+                ("spans", [("format_span", {}), ("map", {"mapping_dict": {"A": 0}})]),
+                ("tags", [("regex_pos", {})]),
             ],
         ),
         _task(
@@ -151,6 +154,7 @@ def judge_answer(task: Task, answer: Answer) -> int:
     prompt = Prompt(
         Cell(task.name, "1", "default", 0, 0), "1", answer.language, None, "generate", "?", None,
         None, None, ("B", "東京都"), "B", (), 8, num_choices=task.num_choices,
+        fields={"choices": ["東京都", "大阪", "B", "the"]},
     )  # fmt: skip
     outcomes = judge(task, prompt, Text(text, "length", 1))
     assert all(outcome.value is not None for outcome in outcomes), outcomes

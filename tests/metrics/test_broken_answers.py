@@ -48,7 +48,12 @@ IGNORING = MetricUse(
 def judged(text: str) -> None:
     task = make_task("generate", WRITTEN, CHAINS)
     task = replace(task, metrics=(*task.metrics, IGNORING))
-    prompt = make_prompt(references=("東京", "\ud800", "\0"), num_choices=4, language="ja")
+    prompt = make_prompt(
+        references=("東京", "\ud800", "\0"),
+        num_choices=4,
+        language="ja",
+        fields={"choices": ["東京", "\ud800", "\0", ""]},
+    )
     outcomes = judge(task, prompt, Text(text, "length", 1))
     assert len(outcomes) == len(CHAINS) * (len(WRITTEN) + 1)
     assert all(outcome.value is not None for outcome in outcomes)

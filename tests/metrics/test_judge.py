@@ -159,7 +159,7 @@ def test_more_draws_than_there_are_cannot_be_taken(
 
 def test_mistakes_are_refused_early() -> None:
     with pytest.raises(TaskError, match="judges generate tasks"):
-        metric_names(make_task("choice", ["exact_match"]))
+        metric_names(make_task("choice", ["japanese_f1"]))
     with pytest.raises(TaskError, match="unknown filter"):
         metric_names(make_task("generate", ["exact_match"], (FilterUse("x", (("nope", {}),)),)))
     task = make_task("generate", ["exact_match"])

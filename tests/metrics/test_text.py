@@ -45,7 +45,7 @@ def test_format_failure() -> None:
         ([], "x", "x"),
         ([("lowercase", {})], "Xy", "xy"),
         ([("uppercase", {})], "Xy", "XY"),
-        ([("remove_whitespace", {})], "  x ", "x "),
+        ([("remove_whitespace", {})], "  x ", "x"),
         ([("strip", {})], "  x ", "x"),
         ([("strip", {"characters": "."})], ".x.", "x"),
         ([("regex_strip", {"regex_pattern": r"^Answer:\s*"})], "Answer: x", "x"),

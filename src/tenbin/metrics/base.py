@@ -2,9 +2,10 @@
 
 What the function takes depends on the kind of task that it judges:
 
-    choice      Choices → the index of the choice that is taken as the model's answer
-    generate    the answer that was read and the accepted ones → the answer's value
-    roll        a text → its length in the unit that the perplexity is given in
+    choice          Choices → the index of the choice that is taken as the model's answer
+    generate        the answer that was read and the accepted ones → the answer's value
+    perplexity      a text → its length in the unit that the perplexity is given in
+    loglikelihood   Choices of one text → its value
 """
 
 from __future__ import annotations
@@ -12,23 +13,27 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from tenbin.errors import PluginError
 from tenbin.metrics.options import Option, option_of
 from tenbin.plugins import Plugin
-from tenbin.records import Kind
+from tenbin.records import Kind, TaskFunction
 
-Aggregation = Literal[
-    "mean", "balanced_acc", "mcc", "macro_f1", "weighted_perplexity", "bits_per_byte"
-]
-"""How the values of documents become one number; `tenbin.statistics` computes it."""
+OWN_FUNCTION = "function"
+"""The aggregation of metrics that give a pair, which only a function of the task aggregates."""
 
-_AGGREGATIONS: Mapping[Kind, tuple[Aggregation, ...]] = {
-    "choice": ("mean", "balanced_acc", "mcc", "macro_f1"),
-    "generate": ("mean",),
+OVER_CLASSES = ("balanced_acc", "mcc", "macro_f1", "f1")
+"""Aggregations over a confusion matrix."""
+
+_AGGREGATIONS: Mapping[Kind, tuple[str, ...]] = {
+    "choice": ("mean", *OVER_CLASSES, OWN_FUNCTION),
+    "generate": ("mean", "bleu", "chrf", "chrf++", "ter", OWN_FUNCTION),
     "perplexity": ("weighted_perplexity", "bits_per_byte"),
+    "loglikelihood": ("mean", "perplexity"),
 }
+"""How the values of documents become one number, by kind of task; `tenbin.statistics` computes it,
+unless it is a function of the task."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,8 +70,9 @@ class Metric:
     name: str
     kind: Kind
     """The kind of task it judges."""
-    aggregation: Aggregation
-    """How the values of documents become one number."""
+    aggregation: str
+    """How the values of documents become one number: a name that `tenbin.statistics` knows, or
+    `function NAME` for a function of the task."""
     higher_is_better: bool
     function: Callable[..., Any]
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -83,13 +89,22 @@ class Metric:
     """Whether it cannot judge a model that only names a choice."""
     plugin: Plugin | None = None
     """The package that it comes from; None for those of tenbin."""
+    needs_golds: bool = False
+    """Whether the function of a choice metric takes the right choices too and gives a value."""
+    highest: float = 1.0
+    """The highest value of a document, where values are not percentages."""
+    item: Callable[..., Any] | None = None
+    """What the aggregation takes of a document, from what `function` would take, which then takes
+    the item. None: the value, or the classes for a metric over a confusion matrix."""
+    aggregate: TaskFunction | None = None
+    """The task's own aggregation."""
 
     @property
     def top(self) -> float | None:
         """The highest value that a document can have; None where there is no such bound."""
-        if self.kind == "perplexity":
+        if self.kind == "perplexity" or self.aggregation == "perplexity":
             return None
-        return 100.0 if self.percent else 1.0
+        return 100.0 if self.percent else self.highest
 
 
 def metric(
@@ -97,13 +112,16 @@ def metric(
     kind: Kind,
     *,
     options: Mapping[str, Option | type] | None = None,
-    aggregation: Aggregation | None = None,
+    aggregation: str | None = None,
     higher_is_better: bool | None = None,
     percent: bool = False,
     unread: float | None = None,
     value: Value = is_right,
     needs_likelihoods: bool | None = None,
     needs_unconditional: bool = False,
+    needs_golds: bool = False,
+    highest: float = 1.0,
+    item: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Function]:
     """Make a metric of a pure function, which stays as it is.
 
@@ -113,21 +131,26 @@ def metric(
 
     Args:
         name: What task files call it.
-        kind: `choice`, `generate` or `roll`: the kind of task it judges, which decides what the
-            function takes (see `tenbin.metrics.base`).
+        kind: The kind of task it judges, which decides what the function takes (see
+            `tenbin.metrics.base`).
         options: Keyword-only arguments of the function that a task may set, each with its type:
             `bool`, `int`, `float`, `str`, or one of `tenbin.metrics.options`.
         aggregation: How values become one number: `mean` by default; for `choice` also
-            `balanced_acc`, `mcc` and `macro_f1`; for `roll` `weighted_perplexity` by default, or
-            `bits_per_byte`.
-        higher_is_better: By default true, except for `roll`.
+            `balanced_acc`, `mcc`, `macro_f1` and `f1`; for `generate` also `bleu`, `chrf`, `chrf++`
+            and `ter`; for `perplexity` `weighted_perplexity` by default, or `bits_per_byte`.
+        higher_is_better: By default true, except for `perplexity`.
         percent: Whether values run from 0 to 100.
         unread: For `generate`: the value of an answer out of which nothing could be read. By
             default 0 where higher is better; to be given where lower is better.
         value: For `choice`: the value of the choice that was taken, by default 1 if it is right.
         needs_likelihoods: Whether it cannot judge a model that only names a choice; by default true
-            for `roll`.
+            for `perplexity`.
         needs_unconditional: For `choice`: whether choices must also be scored without the prompt.
+        needs_golds: For `choice`: whether the function takes the indices of the right choices too,
+            and gives the value instead of an index.
+        highest: The highest value of a document where values are not percentages.
+        item: What the aggregation takes of a document where that is not the value, from what the
+            function would take; the function then takes the item.
 
     Raises:
         PluginError: The arguments contradict each other or the function.
@@ -148,6 +171,9 @@ def metric(
             value=value,
             needs_unconditional=needs_unconditional,
             needs_likelihoods=rolls if needs_likelihoods is None else needs_likelihoods,
+            needs_golds=needs_golds,
+            highest=highest,
+            item=item,
         )
         _check(declared)
         if kind == "generate" and not better and unread is None:

@@ -12,13 +12,17 @@ from typing import Any
 
 from tenbin.errors import TaskError, guess_at
 from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
-from tenbin.metrics.options import check_options
+from tenbin.metrics.options import FUNCTION, check_options
 from tenbin.metrics.patterns import TimeBudget, UnjudgedError, may_be_slow
-from tenbin.metrics.steps import ENDS, FILTERS, SAY_COUNT, Answers, Setting
-from tenbin.records import TaskFunction
+from tenbin.metrics.steps import ENDS, FILTERS, MISS, SAY_COUNT, Answers, Setting, Step, shown
+from tenbin.records import STEPS_OVER_ROWS, Failure, TaskFunction
 from tenbin.sandbox.patterns import compile_pattern
 
 Steps = tuple[tuple[str | TaskFunction, Mapping[str, Any]], ...]
+
+_CUSTOM = "custom"
+"""The step that is a function of the task."""
+_REFUSED = {"decontaminate": "lm-eval's own does nothing with its answers"}
 
 
 def check(steps: Steps, repeats: int = 1) -> None:
@@ -33,6 +37,11 @@ def check(steps: Steps, repeats: int = 1) -> None:
             answers are taken than there are.
     """
     for name, options in _named(steps):
+        if name in _REFUSED:
+            raise TaskError(f"filter {name!r} is not served: {_REFUSED[name]}", "leave it out")
+        if name == _CUSTOM:
+            check_options(f"filter {name!r}", options, {"filter_fn": FUNCTION})
+            continue
         if name not in FILTERS:
             known = f"{guess_at(name, FILTERS)}known: {', '.join(FILTERS)}"
             raise TaskError(f"unknown filter {name!r}", known)
@@ -76,31 +85,74 @@ def check_choices(steps: Steps, choices: int | None) -> None:
             )
 
 
-def apply(steps: Steps, texts: Sequence[str], language: str, choices: int | None = None) -> Answers:
+def apply(
+    steps: Steps,
+    texts: Sequence[str],
+    language: str,
+    choices: int | None = None,
+    row: Mapping[str, Any] | None = None,
+) -> Answers:
     """Run a chain of steps over the texts generated for one document.
+
+    A function of the task gets this document alone, as the only one of its list: one that compares
+    documents with each other gives something else than in lm-eval.
 
     Args:
         steps: (function, options) pairs, as in `FilterUse.steps`.
         texts: What the model wrote: one text, or several that were sampled.
         language: The prompt's language.
         choices: How many options the question offers; steps that read their letters need it.
+        row: The document's fields; steps that look at them need it.
 
     Raises:
-        UnjudgedError: A pattern ran out of time on a text.
+        UnjudgedError: A pattern ran out of time on a text, or a function of the task failed.
 
     Returns:
         The answers as read, None where nothing could be read: as many as the texts, unless a step
         chooses among them.
     """
-    setting = Setting(language, choices)
+    setting = Setting(language, choices, row)
     answers: Answers = texts
-    for name, options in _named(steps):
+    for name, options in steps:
+        if isinstance(name, TaskFunction) or name == _CUSTOM:
+            answers = _own(name, options, answers, row)
+            continue
         step = FILTERS[name]
         if step.selects:
             answers = step.function(answers, **options)
         else:
-            answers = [a if a is None else step.function(a, setting, **options) for a in answers]
+            answers = [_step(step, answer, setting, options) for answer in answers]
     return answers
+
+
+def _step(step: Step, answer: Any, setting: Setting, options: Mapping[str, Any]) -> Any:
+    if answer is None:
+        return step.function(MISS, setting, **options) if step.reads_misses else None
+    return step.function(answer, setting, **options)
+
+
+def _own(
+    name: str | TaskFunction,
+    options: Mapping[str, Any],
+    answers: Answers,
+    row: Mapping[str, Any] | None,
+) -> Answers:
+    """A step of the task's own: a class with `apply`, or a function of responses and documents."""
+    if row is None:
+        raise TaskError(f"filter {name}: the document was planned without its row")
+    given = [MISS if answer is None else answer for answer in answers]
+    function = options["filter_fn"] if isinstance(name, str) else name
+    try:
+        if isinstance(name, str):
+            found = function([given], [dict(row)])
+        else:
+            found = function(**options).apply([given], [dict(row)])
+        first = next(iter(found))
+    except Exception as error:
+        message = f"{function}: {type(error).__name__}: {error}"
+        raise UnjudgedError(Failure("task_function", message[:500])) from error
+    read = list(first) if isinstance(first, list | tuple) else [first]
+    return [None if answer == MISS else answer for answer in read]
 
 
 def explain(
@@ -113,8 +165,9 @@ def explain(
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
     The last entry's text is what `apply` gives for this text alone, unless a pattern is too slow
-    for explaining it. Steps that rest because nothing is left to read are not listed. Nothing is
-    told of a chain that no task could have: steps come from stored runs here.
+    for explaining it or a step looks at the row: nothing is told from there on. Steps that rest
+    because nothing is left to read are not listed. Nothing is told of a chain that no task could
+    have: steps come from stored runs here.
 
     Args:
         steps: (function, options) pairs, as in `FilterUse.steps`.
@@ -132,8 +185,8 @@ def explain(
     setting = Setting(language, choices)
     current: str | None = text
     told: list[ReadingStep] = []
-    for name, options in _named(steps):
-        if current is None:
+    for name, options in steps:
+        if current is None or isinstance(name, TaskFunction) or name in STEPS_OVER_ROWS:
             break
         if name == "choice_letter_flexible":
             told += explain_flexible(current, language, setting.known_choices)
@@ -160,6 +213,6 @@ def _told(
         return ReadingStep(name, None, too_slow=True)
     try:
         with budget.measure(str(source)) if watched else nullcontext():
-            return ReadingStep(name, FILTERS[name].function(text, setting, **options))
+            return ReadingStep(name, shown(FILTERS[name].function(text, setting, **options)))
     except UnjudgedError as error:
         return ReadingStep(name, None, too_slow=error.failure.kind == "pattern_timeout")

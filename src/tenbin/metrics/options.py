@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenbin.errors import PluginError, TaskError, guess_at
+from tenbin.records import TaskFunction
 from tenbin.sandbox.patterns import compile_pattern
 
 _MOST_PATTERNS = 100
@@ -57,6 +58,15 @@ PATTERNS = Option(
     f"a list of at most {_MOST_PATTERNS} regular expressions", _are_texts, is_pattern=True
 )
 
+PATTERNS_OR_NULL = Option(
+    f"a list of at most {_MOST_PATTERNS} regular expressions, or null",
+    lambda value: value is None or _are_texts(value),
+    is_pattern=True,
+)
+MAPPING = Option("a mapping", lambda value: isinstance(value, Mapping))
+ANYTHING = Option("any value", lambda value: True)
+FUNCTION = Option("a function of the task", lambda value: isinstance(value, TaskFunction), True)
+
 _BY_TYPE: Mapping[type, Option] = {bool: SWITCH, int: WHOLE_NUMBER, float: NUMBER, str: TEXT}
 
 
@@ -98,7 +108,7 @@ def check_options(what: str, given: Mapping[str, Any], taken: Mapping[str, Optio
         if not option.fits(value):
             raise TaskError(f"{what}: {name} must be {option.accepts}, not {reprlib.repr(value)}")
         if option.is_pattern:
-            for source in [value] if isinstance(value, str) else value:
+            for source in [value] if isinstance(value, str) else value or ():
                 compile_pattern(source, f"{what}: {name}")
     for name, option in taken.items():
         if option.required and name not in given:

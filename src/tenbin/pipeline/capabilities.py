@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tenbin.backends.base import Backend
 from tenbin.errors import ConfigError
-from tenbin.metrics.registry import NO_CHOICE, find_metric
+from tenbin.metrics.registry import NO_CHOICE, used_metric
 from tenbin.pipeline.cells import CellSetup
 from tenbin.records import MetricUse, Task, Thinking
 
@@ -44,7 +44,7 @@ def _suited(setup: CellSetup) -> CellSetup:
     task = setup.task
     if task.kind == "generate":
         return setup
-    kept = [use for use in task.metrics if not find_metric(use.metric).needs_likelihoods]
+    kept = [use for use in task.metrics if not used_metric(task, use).needs_likelihoods]
     if not kept:
         raise ConfigError(
             f"{setup.cell.id}: {', '.join(use.name for use in task.metrics)} need likelihoods of"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tenbin.config import RunConfig, pair_numbers
 from tenbin.errors import ConfigError
 from tenbin.files.allowed_paths import Reach
-from tenbin.metrics.registry import find_metric, metric_names
+from tenbin.metrics.registry import find_metric, metric_names, used_metric
 from tenbin.records import Cell, Group, MetricUse, Task
 from tenbin.tasks.registry import Selected, load_registry
 from tenbin.tasks.sampling import check_repeats, overridden
@@ -40,7 +40,8 @@ class CellSetup:
     @property
     def scores_unconditionally(self) -> bool:
         """Whether a metric asks for the choices without their prompt too."""
-        return any(find_metric(use.metric).needs_unconditional for use in self.task.metrics)
+        uses = self.task.metrics
+        return any(used_metric(self.task, use).needs_unconditional for use in uses)
 
 
 def reach_of(config: RunConfig) -> Reach:
@@ -205,7 +206,7 @@ def _adjusted(task: Task, config: RunConfig) -> Task:
         MetricUse(metric, metric)
         for pattern, metric in _extra_metrics(config)
         if fnmatchcase(task.name, pattern)
-        and find_metric(metric).kind == task.kind
+        and find_metric(metric, task.kind).kind == task.kind
         and metric not in {use.metric for use in task.metrics}
     )
     task = replace(task, metrics=task.metrics + extra, split=config.split or task.split)

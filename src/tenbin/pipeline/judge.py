@@ -177,8 +177,12 @@ class JudgedDocuments:
 
     def outcomes(self, cell: Cell) -> Iterator[tuple[Outcome, ...]]:
         """What the metrics say of each document of a cell, sorted by document."""
+        return (outcomes for _, outcomes in self.numbered_outcomes(cell))
+
+    def numbered_outcomes(self, cell: Cell) -> Iterator[tuple[int, tuple[Outcome, ...]]]:
+        """The same, each with the document's place in the plan."""
         numbers = (n for n in self._plan.numbers_by_document(cell) if n in self)
-        return (_unpack(cell, self._outcomes[self._places[number]]) for number in numbers)
+        return ((n, _unpack(cell, self._outcomes[self._places[n]])) for n in numbers)
 
     def keys_by_document(self, cell: Cell) -> Iterator[tuple[str, str]]:
         """Pairs of a document and a key of what was asked about it, sorted."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tenbin.config import OPTIONS, RunConfig
-from tenbin.metrics.registry import find_metric, metric_names
+from tenbin.metrics.registry import metric_names, used_metric
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import CellCounts, JudgedDocuments
 from tenbin.pipeline.prepare import Data, count_prompts
@@ -156,7 +156,7 @@ def _used_plugins(config: RunConfig, setups: Sequence[CellSetup]) -> dict[str, P
         used[f"backend {config.model}"] = backend
     for setup in setups:
         for use in setup.task.metrics:
-            plugin = find_metric(use.metric).plugin
+            plugin = used_metric(setup.task, use).plugin
             if plugin is not None:
                 used[f"metric {use.metric}"] = plugin
         plugin = package_of(setup.task.source)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenbin.metrics.registry import metric_names
+from tenbin.metrics.base import Metric
+from tenbin.metrics.registry import metric_names, metric_of
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.records import DEFAULT_TEMPLATE, Cell, ScoreRow
+from tenbin.statistics.corpus import upper_median
 from tenbin.statistics.errors import summarise, summarise_group
 from tenbin.statistics.groups import Member
 from tenbin.statistics.measured import Gathering, Measured
@@ -35,28 +37,49 @@ def summarise_cells(
 
 def _summarise_cell(setup: CellSetup, judged: JudgedDocuments) -> list[ScoreRow]:
     cell = setup.cell
-    documents = _measured(setup, judged)
     return [
         summarise(
             name,
             metric.aggregation,
-            documents[name],
+            documents,
             cell.seed,
             cell.id,
             metric.higher_is_better,
             metric.top,
         )
-        for name, metric in metric_names(setup.task)
+        for name, (metric, documents) in _measured(setup, judged).items()
     ]
 
 
-def _measured(setup: CellSetup, judged: JudgedDocuments) -> dict[str, Measured]:
-    """The documents of a cell as every metric sees them: numbers in memory, and no more."""
-    gathered = {name: Gathering(metric.aggregation) for name, metric in metric_names(setup.task)}
-    for outcomes in judged.outcomes(setup.cell):
+def _measured(setup: CellSetup, judged: JudgedDocuments) -> dict[str, tuple[Metric, Measured]]:
+    """The documents of a cell as every metric sees them: numbers in memory, and no more.
+
+    A function of the task may leave a metric out, and may give others than the task names.
+    """
+    metrics = dict(metric_names(setup.task))
+    gathered = {name: _gathering(metric) for name, metric in metrics.items()}
+    seen: set[str] = set()
+    for number, outcomes in judged.numbered_outcomes(setup.cell):
         for outcome in outcomes:
-            gathered[outcome.metric].add(outcome)
-    return {name: one.measured() for name, one in gathered.items()}
+            name = outcome.metric
+            if name not in metrics:
+                metrics[name] = metric_of(setup.task, outcome)
+                gathered[name] = _gathering(metrics[name])
+            seen.add(name)
+            gathered[name].add(outcome, number)
+    own = setup.task.process_results is not None or any(
+        use.function is not None for use in setup.task.metrics
+    )
+    return {
+        name: (metric, gathered[name].measured())
+        for name, metric in metrics.items()
+        if name in seen or not own
+    }
+
+
+def _gathering(metric: Metric) -> Gathering:
+    own = upper_median if metric.aggregation == "median" else metric.aggregate
+    return Gathering(metric.aggregation, function=own)
 
 
 def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> list[GroupScore]:
@@ -69,14 +92,14 @@ def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> li
     for group, cells in members.items():
         if len(cells) < 2:
             continue
-        used = [dict(metric_names(setup.task)) for setup in cells]
         documents = [_measured(setup, judged) for setup in cells]
+        used = [{name: metric for name, (metric, _) in found.items()} for found in documents]
         pairs = [
             summarise_group(
                 name,
                 metric.aggregation,
                 [
-                    Member(setup.task.family, found[name])
+                    Member(setup.task.family, found[name][1])
                     for setup, found in zip(cells, documents, strict=True)
                 ],
                 cells[0].cell.seed,
@@ -85,6 +108,7 @@ def summarise_groups(setups: Sequence[CellSetup], judged: JudgedDocuments) -> li
                 metric.top,
             )
             for name, metric in used[0].items()
+            if metric.aggregate is None and metric.aggregation != "median"
             if all(names.get(name) == metric for names in used)
             if all(judged.counts_by_cell[setup.cell].documents for setup in cells)
         ]

@@ -26,7 +26,7 @@ from tenbin.prompts.truncation import (
     generation_caps,
 )
 from tenbin.prompts.worded import Worded
-from tenbin.records import Cell, Document, Prompt, Task, TaskFunction, Template
+from tenbin.records import Cell, Document, Prompt, Task, Template
 
 _BATCH = 1000
 """Documents whose prompts are made together: a tokenizer is quick with many texts at once."""
@@ -214,7 +214,7 @@ def _whole_texts(
             max_gen_toks=0,
             row=document.row,
             item=_item(task, document),
-            fields=document.fields if _judges_rows(task) else None,
+            fields=document.fields if task.judges_rows else None,
         )
         for document in asked
     )
@@ -258,21 +258,7 @@ def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) 
         num_choices=question.num_choices,
         golds=question.golds,
         contexts=draft.texts if question.contexts else (),
-        fields=question.fields if _judges_rows(task) else None,
-    )
-
-
-_READ_ROWS = frozenset({"multi_choice_regex"})
-"""Filters that read choices out of the row."""
-
-
-def _judges_rows(task: Task) -> bool:
-    """Whether a function of the task, or a filter, reads the row when an answer is judged."""
-    steps = [step for use in task.filters for step, _ in use.steps]
-    return (
-        task.process_results is not None
-        or any(use.function is not None for use in task.metrics)
-        or any(isinstance(step, TaskFunction) or step in _READ_ROWS for step in steps)
+        fields=question.fields if task.judges_rows else None,
     )
 
 

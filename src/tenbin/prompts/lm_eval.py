@@ -66,7 +66,8 @@ def word_question(
         accepted = _accepted(target, choices, document, task.process_results is None)
         number = task.num_choices if choices is None else len(choices)
         shown = _shown(target, choices, document) if accepted else ""
-        worded = Worded(str(text), None, None, accepted, shown, number)
+        several = tuple(range(len(accepted))) if isinstance(target, list | tuple) else ()
+        worded = Worded(str(text), None, None, accepted, shown, number, several)
     return replace(worded, prefix=prefix, description=description, fields=fields)
 
 

@@ -71,7 +71,8 @@ class Prompt:
     num_choices: int | None = None
     """Options that the question offers, where that is known."""
     golds: tuple[int, ...] = ()
-    """Indices of all right choices, where there are several; `gold` is the first."""
+    """Indices of all right choices, where there are several; `gold` is the first. Of a generation
+    task: of all references, where the target is a list."""
     contexts: tuple[str, ...] = ()
     """Several texts that each precede the one continuation, where choices differ in what comes
     before it (winogrande); `text` is the first, and each is asked as a request of its own."""

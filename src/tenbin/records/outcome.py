@@ -37,6 +37,8 @@ class Outcome:
     """What a corpus-level aggregation takes of this document, where that is not a number: (gold,
     predicted), (reference, answer), or what a task's function gave. `value` is then 0.0, or the
     item's own value where it has one."""
+    source: str | None = None
+    """The metric whose function gave it, where a function may give values under several names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +55,21 @@ class ScoreRow:
     failed: int
     higher_is_better: bool
     stderr_method: str
-    """`analytic` or `bootstrap`."""
+    """`analytic` or `bootstrap`; `none`: a corpus-level function does not show it."""
     low: float | None = None
     """The 95 % interval's ends; None where too little is known."""
     high: float | None = None
     clusters: int = 0
     """Independent units among the documents: paragraphs, items asked in several languages."""
     interval_method: str = "wilson"
-    """`wilson`, `t` or `bca`."""
+    """`wilson`, `t`, `bca`, `percentile` or `none`."""
     aggregation: str = "mean"
-    """How values of documents became this one: `mean`, `mcc`, …"""
+    """How values of documents became this one: `mean`, `mcc`, …, or `function NAME`."""
     detectable_unpaired: float | None = None
     """The smallest difference to another run that would show, on other documents."""
     detectable_paired: float | None = None
     """The same on the same documents."""
     weight: float | None = None
     """Words, bytes or characters behind the value, for metrics of rolls."""
+    notice: str = ""
+    """What a reader should know of the value: why it has no interval, or why there is none."""

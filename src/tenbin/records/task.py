@@ -339,6 +339,18 @@ class Task:
     origin: TaskOrigin | None = None
     """Where an lm-eval file came from; None for tenbin's own."""
 
+    @property
+    def judges_rows(self) -> bool:
+        """Whether a document is judged with its row at hand, which prompts then keep."""
+        steps = [name for use in self.filters for name, _ in use.steps]
+        return self.process_results is not None or any(
+            name in STEPS_OVER_ROWS or isinstance(name, TaskFunction) for name in steps
+        )
+
+
+STEPS_OVER_ROWS = ("multi_choice_regex", "custom")
+"""Steps of filters that look at the row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from tenbin.records import (
     Cell,
@@ -148,7 +149,23 @@ def _outcome(outcome: Outcome, aggregations: Mapping[str, str]) -> SampleOutcome
         outcome.weight,
         list(outcome.values) or None,
         list(outcome.answers) or None,
+        _item_text(outcome.item),
     )
+
+
+def _item_text(item: Any) -> str | None:
+    """As JSON; what JSON does not have is written as Python would print it."""
+    if item is None:
+        return None
+    try:
+        return json.dumps(item, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(repr(item), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    # NumPy's arrays and numbers.
+    return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def outcomes_of(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Outcome]]:
@@ -170,6 +187,7 @@ def outcomes_of(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Outcome
                     outcome.weight,
                     tuple(outcome.values or ()),
                     tuple(outcome.answers or ()),
+                    item=json.loads(outcome.item) if outcome.item is not None else None,
                 )
             )
     return found

@@ -31,6 +31,18 @@ def macro_f1(counts: Counts) -> Values:
     return _ratio(f1.sum(axis=-1), (gold + predicted > 0).sum(axis=-1))
 
 
+def f1(counts: Counts) -> Values:
+    """F1 of the second of two classes, as scikit-learn's default; not a number for more classes."""
+    import numpy as np
+
+    hits, gold, predicted = _margins(counts)
+    if hits.shape[-1] < 2:
+        return np.zeros(hits.shape[:-1])
+    score = _ratio(2 * hits[..., 1], gold[..., 1] + predicted[..., 1])
+    others = (gold + predicted)[..., 2:].sum(axis=-1) > 0
+    return np.where(others, np.nan, score)
+
+
 def mcc(counts: Counts) -> Values:
     """Matthews correlation for any number of classes; 0 where it is undefined."""
     import numpy as np

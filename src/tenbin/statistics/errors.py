@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tenbin.records import ScoreRow
 from tenbin.statistics.groups import Member, group_estimates
-from tenbin.statistics.intervals import Estimate, estimate
+from tenbin.statistics.intervals import Estimate, FunctionEstimate, estimate
 from tenbin.statistics.measured import RATIOS, Measured
 from tenbin.statistics.power import detectable
 
@@ -98,4 +98,5 @@ def score_row(
         aggregation=aggregation,
         detectable_unpaired=shown.unpaired if shown else None,
         detectable_paired=shown.paired if shown else None,
+        notice=found.notice if isinstance(found, FunctionEstimate) else "",
     )

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tenbin.statistics.bootstrap import LEVEL, Bootstrap, Resampling, bootstrap
-from tenbin.statistics.measured import Measured
+from tenbin.statistics.corpus import corpus_score
+from tenbin.statistics.measured import Measured, number_clusters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,12 +38,23 @@ class Estimate:
     clusters: int
     """Independent units among them."""
     method: str
-    """Of the interval: `wilson`, `t` or `bca`."""
+    """Of the interval: `wilson`, `t`, `bca`, `percentile`, or `none` where a function of all
+    documents does not show it."""
 
     @property
     def stderr_method(self) -> str:
-        """`analytic` or `bootstrap`."""
-        return "bootstrap" if self.method == "bca" else "analytic"
+        """`analytic`, `bootstrap` or `none`."""
+        if self.method in ("bca", "percentile"):
+            return "bootstrap"
+        return "none" if self.method == "none" else "analytic"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionEstimate(Estimate):
+    """A number that a function of all documents gives."""
+
+    notice: str = ""
+    """Why there is no value or no interval."""
 
 
 def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimate:
@@ -54,6 +66,8 @@ def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimat
         top: The highest value a document can have where values run from 0 to it; None where they
             have no such bounds.
     """
+    if found.aggregate is not None:
+        return _of_function(found, seed)
     rows = found.cluster_sums()
     n, clusters = len(found.documents), len(rows)
     if not found.linear:
@@ -67,6 +81,21 @@ def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimat
     influence = (rows[:, 0] - value * rows[:, 1]) / n
     bounded = within(found.values, top)
     return mean_estimate(value, [influence], n, top if bounded else None)
+
+
+def _of_function(found: Measured, seed: int) -> FunctionEstimate:
+    """What a function of all documents gives, with a percentile interval of resamples."""
+    score = corpus_score(found, seed)
+    return FunctionEstimate(
+        score.value,
+        score.stderr,
+        score.low,
+        score.high,
+        len(found.documents),
+        len(set(number_clusters(found.clusters))),
+        "none" if score.stderr is None else "percentile",
+        score.notice,
+    )
 
 
 def bootstrap_estimate(value: float, drawn: Bootstrap | None, n: int, clusters: int) -> Estimate:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tenbin.errors import ResultError
 from tenbin.files.disk_list import DiskList
 from tenbin.records import Outcome
-from tenbin.statistics import confusion, perplexity
+from tenbin.statistics import confusion, perplexity, translation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +30,7 @@ _CONFUSION: dict[str, Callable[[Any], Any]] = {
     "balanced_acc": confusion.balanced_acc,
     "mcc": confusion.mcc,
     "macro_f1": confusion.macro_f1,
+    "f1": confusion.f1,
 }
 
 RATIOS: dict[str, Callable[[Array], Array]] = {
@@ -38,9 +39,28 @@ RATIOS: dict[str, Callable[[Array], Array]] = {
 }
 """Aggregations of whole texts, whose documents weigh as much as they are long."""
 
+_COUNTED: dict[str, Callable[[Array], Array]] = {
+    "bleu": translation.bleu,
+    "chrf": translation.chrf,
+    "chrf++": translation.chrf,
+    "ter": translation.ter,
+}
+"""Aggregations of summed counts, which are the items of outcomes."""
+
+_LINEAR = ("mean", "nanmean", "brier_score")
+"""Means of values; `nanmean` has no outcome of a document without one."""
+
+_OWN_FUNCTION = "function "
+"""What the name of an aggregation by a task's function begins with."""
+
 _NO_CLASS = -1
 
-AGGREGATIONS = ("mean", *_CONFUSION, *RATIOS)
+AGGREGATIONS = (*_LINEAR, "perplexity", *_CONFUSION, *RATIOS, *_COUNTED)
+
+
+def known_aggregation(name: str) -> bool:
+    """Whether stored outcomes can be aggregated so; not where a function of the task does it."""
+    return name in AGGREGATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +82,17 @@ class Measured:
     """From rows of features to what each document scores by itself."""
     failed: int = 0
     """Documents that are left out, because they have no value."""
+    items: tuple[Any, ...] | None = None
+    """What `aggregate` takes of the documents, in the order of their rows; None where the score is
+    a function of summed features."""
+    aggregate: Callable[[list[Any]], Any] | None = None
+    """The aggregation of items."""
 
     @property
     def value(self) -> float:
         """The score of all documents."""
+        if self.aggregate is not None:
+            raise ResultError("a function of the task aggregates these documents")
         return float(self.score(self.features.sum(axis=0)))
 
     @property
@@ -92,27 +119,43 @@ class Gathering:
     left out, and counted. Numbers stay in memory; names do not need to.
     """
 
-    def __init__(self, aggregation: str, names: list[str] | DiskList[str] | None = None) -> None:
+    def __init__(
+        self,
+        aggregation: str,
+        names: list[str] | DiskList[str] | None = None,
+        function: Callable[[list[Any]], Any] | None = None,
+    ) -> None:
         """Nothing yet.
 
         Args:
-            aggregation: One of `AGGREGATIONS`.
+            aggregation: One of `AGGREGATIONS`, or `function NAME`.
             names: Where names of documents are put; on a shelf unless said otherwise.
+            function: The task's own aggregation, which takes the items of all documents.
 
         Raises:
             ResultError: The aggregation is unknown.
         """
-        if aggregation not in AGGREGATIONS:
-            raise ResultError(f"unknown aggregation {aggregation!r}")
-        self._aggregation = aggregation
+        if aggregation not in AGGREGATIONS and function is None:
+            raise ResultError(
+                f"unknown aggregation {aggregation!r}",
+                "a function of the task aggregates it, which stored runs do not hold"
+                if aggregation.startswith(_OWN_FUNCTION)
+                else "",
+            )
+        self._aggregation, self._function = aggregation, function
+        self._items: list[tuple[int, Any]] = []
         self._names = DiskList[str]() if names is None else names
         self._last: str | None = None
         self._clusters: list[str | None] = []
         self._numbers = array("d")
         self._failed = 0
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: Outcome, place: int | None = None) -> None:
         """One more document.
+
+        Args:
+            outcome: What the metric says of it.
+            place: Its place among the rows, for functions that depend on the order.
 
         Raises:
             ResultError: It occurs twice, or has no class or length where those are needed.
@@ -129,8 +172,15 @@ class Gathering:
         self._last = outcome.document
         self._names.append(outcome.document)
         self._clusters.append(intern(outcome.group) if outcome.group is not None else None)
-        if self._aggregation == "mean":
+        if self._function is not None:
+            item = outcome.value if outcome.item is None else outcome.item
+            self._items.append((len(self._items) if place is None else place, item))
+        if self._function is not None or self._aggregation in _LINEAR:
             self._numbers.extend((outcome.value, 1.0))
+        elif self._aggregation == "perplexity":
+            self._numbers.extend((-outcome.value, 1.0))
+        elif self._aggregation in _COUNTED:
+            self._numbers.extend(_counts(outcome))
         elif self._aggregation in RATIOS:
             self._numbers.extend(_weighed(outcome, outcome.value))
         else:
@@ -141,15 +191,28 @@ class Gathering:
         import numpy as np
 
         documents = tuple(self._names) if isinstance(self._names, list) else self._names
-        rows = np.frombuffer(self._numbers, dtype=np.float64).reshape(-1, 2)
+        count = len(self._clusters)
+        rows = np.frombuffer(self._numbers, dtype=np.float64).reshape(count, -1 if count else 2)
+        clusters, failed = tuple(self._clusters), self._failed
+        if self._function is not None:
+            order = sorted(range(count), key=lambda at: self._items[at][0])
+            items = tuple(self._items[at][1] for at in order)
+            clusters = tuple(clusters[at] for at in order)
+            return Measured(
+                documents, clusters, rows, _mean, False, _mean, failed, items, self._function
+            )
         score: Callable[[Array], Array] = _mean
-        own, linear = score, self._aggregation == "mean"
+        own, linear = score, self._aggregation in _LINEAR
         if self._aggregation in RATIOS:
             score = own = RATIOS[self._aggregation]
+        elif self._aggregation == "perplexity":
+            score = own = perplexity.weighted_perplexity
+        elif self._aggregation in _COUNTED:
+            score = own = _COUNTED[self._aggregation]
         elif not linear:
             rows, score = _confused(rows, _CONFUSION[self._aggregation])
             own = _right
-        return Measured(documents, tuple(self._clusters), rows, score, linear, own, self._failed)
+        return Measured(documents, clusters, rows, score, linear, own, failed)
 
 
 def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
@@ -218,6 +281,15 @@ def _weighed(outcome: Outcome, value: float) -> tuple[float, float]:
             "metrics of whole texts need the length of each in words, bytes or characters",
         )
     return -value, outcome.weight
+
+
+def _counts(outcome: Outcome) -> tuple[float, ...]:
+    if outcome.item is None:
+        raise ResultError(
+            f"{outcome.cell.id}: {outcome.metric} of document {outcome.document} has no counts",
+            "run it again",
+        )
+    return tuple(outcome.item)
 
 
 def _classes(outcome: Outcome, value: float) -> tuple[float, float]:

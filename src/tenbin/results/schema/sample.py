@@ -44,6 +44,8 @@ class SampleOutcome:
     """The value of each answer if several were judged; `value` is their mean."""
     answers: Sequence[str | None] | None = None
     """What was extracted from each of them."""
+    item: str | None = None
+    """As JSON: what a score of all documents takes of this one; null if that is `value`."""
 
 
 @dataclass(frozen=True, slots=True)
