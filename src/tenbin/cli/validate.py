@@ -26,8 +26,7 @@ def execute(options: argparse.Namespace) -> int:
 
     from tenbin.cli.flags import flags_of
     from tenbin.config import build_config
-    from tenbin.pipeline.prepare import data_choice
-    from tenbin.pipeline.validate import validate_task
+    from tenbin.pipeline.validate import validate_selected
     from tenbin.report.terminal.console import make_console
     from tenbin.sandbox.printable import visible
 
@@ -35,7 +34,7 @@ def execute(options: argparse.Namespace) -> int:
     config = build_config({"tasks": options.names, **flags_of(options)})
     errors = 0
     for task in _tasks(options, config):
-        checked = validate_task(task, data_choice(config))
+        checked = validate_selected(task, config)
         bad = [finding for finding in checked.findings if finding.severity == "error"]
         errors += len(bad)
         mark, style = ("✗", "red") if bad else ("✓", "green")

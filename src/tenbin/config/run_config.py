@@ -186,7 +186,7 @@ class RunConfig:
         values.SWITCH, False, DATA, "",
         "run the Python functions that the chosen lm-eval task files name (`!function`); folders "
         "you always trust stand under trust_tasks: in ~/.config/tenbin/config.yaml "
-        "(docs/lm-eval-files.md)",
+        "(docs/coming-from-lm-eval.md)",
         in_files=False, recorded="when set",
     )  # fmt: skip
     profile: str | None = option(

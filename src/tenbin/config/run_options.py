@@ -91,7 +91,8 @@ class RunOptions(TypedDict, total=False):
     """let task files read files outside their folders, --include_path and --data_dir"""
     trust_tasks: bool | None
     """run the Python functions that the chosen lm-eval task files name (`!function`); folders you
-    always trust stand under trust_tasks: in ~/.config/tenbin/config.yaml (docs/lm-eval-files.md)"""
+    always trust stand under trust_tasks: in ~/.config/tenbin/config.yaml
+    (docs/coming-from-lm-eval.md)"""
     profile: str | None
     """reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and
     truncation), jp-stable (the usual Japanese leaderboard program)"""

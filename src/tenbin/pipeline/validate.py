@@ -10,14 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tenbin.config import RunConfig
 from tenbin.data import DataChoice, DocumentSet, load_documents
-from tenbin.errors import TenbinError
+from tenbin.errors import TaskError, TenbinError
 from tenbin.metrics.perplexity import count_characters, count_words
 from tenbin.metrics.registry import check_question, metric_names
+from tenbin.pipeline.cells import trust_of
+from tenbin.pipeline.prepare import data_choice
 from tenbin.prompts.assembly import open_assembly
 from tenbin.prompts.render import whole_text, word
 from tenbin.prompts.worded import Worded
-from tenbin.records import Document, Task, Template
+from tenbin.records import Document, Task, TaskFunction, Template
+from tenbin.tasks.lm_eval.functions import named_functions
+from tenbin.tasks.lm_eval.python_imports import pip_name
+from tenbin.tasks.lm_eval.trust import missing_packages, trusted
 from tenbin.tasks.sampling import check_repeats
 
 # In languages that put spaces between words, words with what follows have 5 to 9 characters.
@@ -41,6 +47,35 @@ class Checked:
     documents: int
     templates: int
     findings: tuple[Finding, ...]
+
+
+def validate_selected(task: Task, config: RunConfig) -> Checked:
+    """Check a task as a run with this config would use it.
+
+    A task with functions that the user does not trust is checked as far as its file goes.
+    """
+    functions = named_functions(task)
+    if functions:
+        trust = trust_of(config)
+        unchecked = [*_check_metrics(task), *_check_packages(functions)]
+        if not all(trust.covers(function) for _, function in functions):
+            keys = ", ".join(dict.fromkeys(key for key, _ in functions))
+            reason = f"{keys}: rows and prompts are made by functions that run with --trust_tasks"
+            unchecked.append(Finding("warning", "functions", reason))
+        if unchecked:
+            return Checked(task, 0, len(task.templates), tuple(unchecked))
+        try:
+            task = trusted(task, trust)
+        except TaskError as error:
+            failed = Finding("error", "functions", str(error))
+            return Checked(task, 0, len(task.templates), (failed,))
+    return validate_task(task, data_choice(config))
+
+
+def _check_packages(functions: list[tuple[str, TaskFunction]]) -> Iterator[Finding]:
+    for package, file in missing_packages(functions).items():
+        reason = f"{file} needs the package {package}, which is not installed"
+        yield Finding("error", "packages", f"{reason}\n  → pip install {pip_name(package)}")
 
 
 def validate_task(task: Task, choice: DataChoice) -> Checked:

@@ -22,6 +22,7 @@ _LONGEST_SOURCE = 4_000_000
 _ON_THE_INDEX = {
     "Levenshtein": "python-Levenshtein",
     "PIL": "pillow",
+    "antlr4": "antlr4-python3-runtime",
     "bs4": "beautifulsoup4",
     "rouge_score": "rouge-score",
     "sklearn": "scikit-learn",

@@ -141,9 +141,12 @@ def _load(task: Task, function: TaskFunction) -> TaskFunction:
 
 
 def _failed(where: str, error: BaseException) -> TaskError:
+    version = isinstance(error, ImportError)
     return TaskError(
         f"{where}: cannot be imported: {type(error).__name__}: {error}",
-        "mend the file, or leave the task out",
+        "the file may need another version of that package; mend it, or leave the task out"
+        if version
+        else "mend the file, or leave the task out",
     )
 
 
