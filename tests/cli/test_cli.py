@@ -62,8 +62,8 @@ def test_listing_tasks_imports_no_model_or_data_library() -> None:
 
 
 COMMANDS = (
-    "run", "sweep", "report", "serve", "tasks", "preview", "validate", "compare", "doctor",
-    "consistency",
+    "run", "sweep", "report", "serve", "tasks", "data", "preview", "validate", "compare",
+    "doctor", "consistency",
 )  # fmt: skip
 
 

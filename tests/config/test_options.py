@@ -47,7 +47,12 @@ GIVEN: dict[str, str] = {
 def flags(command: str) -> dict[str, argparse.Action]:
     parser = build_parser(command)
     chosen = parser._subparsers._group_actions[0].choices[command]  # type: ignore[union-attr, index]
-    return {action.dest: action for action in chosen._actions}
+    found = {action.dest: action for action in chosen._actions}
+    for action in chosen._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                found |= {one.dest: one for one in below._actions}
+    return found
 
 
 def test_every_field_of_a_run_is_an_option() -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tenbin.data import DataChoice, load_documents
+from tenbin.data.fetch import fetch as fetch_split
+from tenbin.data.inventory import locate
 from tenbin.data.sources import download, pinned
 from tenbin.errors import DataError, DownloadError
 from tenbin.records import Dataset
@@ -477,3 +479,32 @@ def test_two_processes_at_once(site, tmp_path):
     ]
     assert [process.communicate()[0] for process in started] == [b"80\n", b"80\n"]
     assert len(site.seen) == 1
+
+
+def test_a_set_of_the_catalogue_fetched_into_a_data_folder(site, publish, tmp_path):
+    """What `tenbin data fetch` puts there is found again, and is still the published file."""
+    publish(JNLI_PATH, as_lines(JNLI))
+    folder = tmp_path / "data"
+    folder.mkdir()
+    choice = DataChoice(data_dir=folder, cache_dir=tmp_path / "cache")
+    dataset = Dataset("jglue/jnli")
+    done = fetch_split(locate(dataset, "validation", choice), choice)
+    path = folder / "jglue_v1.1/jnli/validation.json"
+    assert (done.state, done.files, done.rows) == ("fetched", (path,), 3)
+    site.shutdown()
+    loaded = load_documents(dataset, "validation", choice)
+    assert (loaded.files[0].path, loaded.files[0].verified) == (str(path), True)
+    assert fetch_split(locate(dataset, "validation", choice), choice).state == "kept"
+    cached = DataChoice(cache_dir=tmp_path / "cache")
+    assert locate(dataset, "validation", cached).found
+
+
+def test_a_split_of_several_files_fetched_into_a_data_folder(site, publish, tmp_path):
+    split = pinned.find_split(pinned.pinned_sets()["jaquad"], "0.1.0", "validation", None)
+    for file in split.files:
+        publish(f"/{split.repository}/{split.revision}/{file.path}", as_squad(SQUAD))
+    choice = DataChoice(data_dir=tmp_path, cache_dir=tmp_path / "cache")
+    dataset = Dataset("jaquad")
+    done = fetch_split(locate(dataset, "validation", choice), choice)
+    assert done.rows == len(split.files) * len(SQUAD)
+    assert locate(dataset, "validation", choice).found == tuple(sorted(done.files))

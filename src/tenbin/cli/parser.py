@@ -18,6 +18,7 @@ COMMANDS = {
     "report": "write stored runs as one HTML file, and their charts as pictures",
     "serve": "serve all runs of a folder in a browser, including unfinished ones",
     "tasks": "list tasks, templates, groups and their data",
+    "data": "list the data that tasks read, or fetch it for runs without a network",
     "preview": "show exact prompts, without a model",
     "validate": "check tasks: schema, fields, labels, leaks, every template",
     "import-task": "write an lm-eval task file in tenbin's form, or a task for lm-eval",

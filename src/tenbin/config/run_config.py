@@ -158,6 +158,7 @@ class RunConfig:
     data_dir: str | None = option(
         values.PATH, None, DATA, "DIR",
         "read data sets from this folder (jglue_v1.1/jnli/validation.jsonl.gz, …)",
+        also=("data",),
     )  # fmt: skip
     sample_data: bool = option(
         values.SWITCH, False, DATA, "",
@@ -167,20 +168,22 @@ class RunConfig:
         values.VERSIONS, {}, DATA, "SUITE=V[,…]",
         "version of a suite of data sets, such as jglue=1.3 (29 JNLI labels differ from 1.1, the "
         "default); --jglue_version 1.3 is short for it",
-        repeatable=True,
+        repeatable=True, also=("data",),
     )  # fmt: skip
     split: str | None = option(
         values.TEXT, None, SELECTION, "NAME", "score this split (default: the task's)"
     )
-    offline: bool = option(values.SWITCH, False, DATA, "", "never download; use the cache")
+    offline: bool = option(
+        values.SWITCH, False, DATA, "", "never download; use the cache", also=("data",)
+    )
     include_path: tuple[str, ...] = option(
         values.NAMES, (), SELECTION, "PATHS", "task files of your own, or folders of them",
-        also=("validate", "tasks", "import-task"),
+        also=("validate", "tasks", "import-task", "data"),
     )  # fmt: skip
     allow_outside_files: bool = option(
         values.SWITCH, False, DATA, "",
         "let task files read files outside their folders, --include_path and --data_dir",
-        in_files=False, recorded=False, also=("import-task",),
+        in_files=False, recorded=False, also=("import-task", "data"),
     )  # fmt: skip
     trust_tasks: bool = option(
         values.SWITCH, False, DATA, "",
@@ -205,7 +208,7 @@ class RunConfig:
     )  # fmt: skip
     cache_dir: str | None = option(
         values.PATH, None, MODEL, "DIR", "folder for downloads, converted models and journals",
-        also=("preview",),
+        also=("data", "preview"),
     )  # fmt: skip
     no_cache: bool = option(
         values.SWITCH, False, OUTPUT, "",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.data.ids import SeenIds
-from tenbin.data.process_docs import sample_rows
+from tenbin.data.process_docs import made_splits, sample_rows
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.schemas import SCHEMAS
 from tenbin.data.sources.choice import DataChoice, Progress
@@ -71,15 +71,14 @@ def load_documents(
     if not dataset.pinned:
         from tenbin.data.unpinned import read_made, read_unpinned
 
-        if made is not None:
+        if dataset.custom_dataset is not None:
+            made = made_splits(dataset, {}) if made is None else made
             documents, recorded, notices = read_made(dataset, split, made)
         else:
             documents, recorded, notices = read_unpinned(dataset, split, choice)
         return DocumentSet(documents, tuple(recorded), tuple(notices))
-    pinned = find_pinned_set(dataset)
-    version, notices = _choose_version(pinned, choice)
-    wanted = find_split(pinned, version, split, dataset.config)
-    equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
+    pinned, equal, notices = pinned_splits(dataset, split, choice)
+    wanted = equal[0]
     source, paths = _find_paths(pinned, equal, choice, progress)
     files = [RowFile(path) for path in paths]
     documents, counts, suspects = _make_documents(pinned, files)
@@ -113,6 +112,23 @@ def load_samples(plan: FewshotPlan, file: str) -> DocumentSet:
     if isinstance(given, TaskFunction):
         recorded = (DataFile(str(given), given.sha256, len(documents), "samples"),)
     return DocumentSet(documents, recorded)
+
+
+def pinned_splits(
+    dataset: Dataset, split: str, choice: DataChoice
+) -> tuple[PinnedSet, tuple[Split, ...], list[str]]:
+    """Return a set of the catalogue, the split of the version to read, and notices.
+
+    Behind the split stand those of other versions that hold the same files.
+
+    Raises:
+        DataError: There is no such set or split.
+    """
+    pinned = find_pinned_set(dataset)
+    version, notices = _choose_version(pinned, choice)
+    wanted = find_split(pinned, version, split, dataset.config)
+    equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
+    return pinned, equal, notices
 
 
 def _check_choice(choice: DataChoice) -> None:

@@ -53,7 +53,7 @@ def as_dataset(files: Sequence[RowFile], recorded: list[DataFile], needed_for: s
 
 def _recorded_table(file: RowFile, recorded: list[DataFile]) -> Any:
     table = file.table()
-    recorded.append(DataFile(str(file.path), file.identity.sha256, table.num_rows, "data_dir"))
+    recorded.append(file.record(table.num_rows))
     return table
 
 
@@ -69,8 +69,7 @@ def _columns(files: Sequence[RowFile], recorded: list[DataFile]) -> dict[str, li
             for name, column in columns.items():
                 column.append(row.values.get(name))
             total += 1
-        count = total - before
-        recorded.append(DataFile(str(file.path), file.identity.sha256, count, "data_dir"))
+        recorded.append(file.record(total - before))
     return columns
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from tenbin.data.ids import documents_of
@@ -38,22 +39,30 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
             "add dataset_kwargs: {data_files: {test: path/to/file.jsonl}}",
         )
     places = Places(dataset, choice)
-    field, delimiter = _text_option(dataset, "field"), _delimiter(dataset)
-    by_line = _text_unit(dataset) == "line"
     if dataset.name in FORMATS and not is_remote(dataset):
         paths, notices = places.named_files(split)
     else:
         paths, notices = places.folder_files(split)
     if not paths:
         return _read_hub(dataset, split, choice)
-    columns = _column_names(dataset)
-    files = [RowFile(path, field, delimiter, by_line, columns) for path in paths]
+    files = row_files(dataset, paths)
     recorded: list[DataFile] = []
     if dataset.process_docs is None:
         return documents_of(_counted(files, recorded)), recorded, notices
     rows = as_dataset(files, recorded, str(dataset.process_docs))
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return _processed(dataset, split, rows, f"{paths[0]}{more}", (recorded, notices))
+
+
+def row_files(dataset: Dataset, paths: Iterable[Path]) -> list[RowFile]:
+    """Return files with what the data set's options say about reading them.
+
+    Raises:
+        DataError: An option has a value that does not exist.
+    """
+    field, delimiter = _text_option(dataset, "field"), _delimiter(dataset)
+    by_line, columns = _text_unit(dataset) == "line", _column_names(dataset)
+    return [RowFile(path, field, delimiter, by_line, columns) for path in paths]
 
 
 def read_made(dataset: Dataset, split: str, made: Mapping[str, Any]) -> Loaded:
@@ -128,7 +137,7 @@ def _counted(files: Iterable[RowFile], recorded: list[DataFile]) -> Iterator[Row
         for row in file.rows():
             count += 1
             yield row
-        recorded.append(DataFile(str(file.path), file.identity.sha256, count, "data_dir"))
+        recorded.append(file.record(count))
 
 
 def _text_unit(dataset: Dataset) -> str:

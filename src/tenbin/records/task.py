@@ -104,7 +104,8 @@ class DataFile:
     sha256: str
     rows: int
     source: str
-    """`download`, `data_dir`, `sample_data` or `datasets`."""
+    """`download`, `data_dir`, `sample_data` or `datasets`; for functions of task files
+    `process_docs`, `custom_dataset` or `samples`."""
     version: str | None = None
     """Data version or revision, where known."""
     verified: bool = False

@@ -24,9 +24,10 @@ from tenbin.data.readers.data_file import (
     rest_of,
     whole_text,
 )
-from tenbin.data.readers.tables import csv_rows, parquet_rows, parquet_table
+from tenbin.data.readers.tables import csv_rows, noted_revision, parquet_rows, parquet_table
 from tenbin.data.rows import Row, describe_value, parse_json
 from tenbin.errors import DataError
+from tenbin.records import DataFile
 
 SUFFIXES = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".parquet")
 
@@ -68,6 +69,12 @@ class RowFile:
             self._identity = source.identity
         if empty:
             raise DataError(f"{self.path} has no rows", "it may be an incomplete copy: replace it")
+
+    def record(self, rows: int) -> DataFile:
+        """Return the file as results record it, once all of its rows are read."""
+        fetched = self.path.name.lower().endswith(".parquet")
+        version = noted_revision(self.path) if fetched else None
+        return DataFile(str(self.path), self.identity.sha256, rows, "data_dir", version)
 
     def table(self) -> Any:
         """Return a parquet file as an arrow table, with its types.

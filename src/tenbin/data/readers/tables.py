@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tenbin.data.readers.data_file import Source, numbered_lines
 from tenbin.data.rows import Row
 from tenbin.errors import DataError
 
+NOTE = b"tenbin"
+"""Key of a Parquet file's metadata under which `tenbin data fetch` notes where rows come from."""
 _BATCH = 1000
 _BUFFER = 1 << 16
 """Bytes read ahead per column; by default pyarrow reads whole row groups, even whole files."""
@@ -52,6 +56,20 @@ def parquet_table(source: Source) -> Any:
             return pyarrow.parquet.read_table(raw, pre_buffer=False)
     except (pyarrow.ArrowException, OSError) as error:
         raise _incomplete(source, error) from error
+
+
+def noted_revision(path: Path) -> str | None:
+    """Return the revision of the data set that a fetched Parquet file holds; None: not noted."""
+    import pyarrow.parquet
+
+    note = (pyarrow.parquet.read_schema(path).metadata or {}).get(NOTE)
+    if note is None:
+        return None
+    try:
+        revision = json.loads(note)["revision"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return revision if isinstance(revision, str) else None
 
 
 def _incomplete(source: Source, error: Exception) -> DataError:

@@ -42,10 +42,8 @@ def fetch_split(
     Raises:
         DownloadError: The files cannot be fetched, or are not the published ones.
     """
-    for split in splits:
-        kept = tuple(_kept_copy(split, file, choice.cache_dir) for file in split.files)
-        if all(path is not None for path in kept):
-            return tuple(path for path in kept if path is not None)
+    if kept := cached_files(splits, choice.cache_dir):
+        return kept
     try:
         if choice.forbids_network:
             raise DownloadError(
@@ -66,6 +64,20 @@ def fetch_split(
             f"{pinned.withdrawn}. Put your copy at {place} (or the same rows as .jsonl) and run "
             "with --data_dir <folder>",
         ) from error
+
+
+def cached_files(splits: tuple[Split, ...], cache: Path) -> tuple[Path, ...]:
+    """Return the cached files of the first of the splits that has all of them, undamaged."""
+    for split in splits:
+        kept = tuple(_kept_copy(split, file, cache) for file in split.files)
+        if kept and all(path is not None for path in kept):
+            return tuple(path for path in kept if path is not None)
+    return ()
+
+
+def cache_place(split: Split, cache: Path) -> Path:
+    """Return where the first file of a split lies, once it is downloaded."""
+    return _place(split, split.files[0].path, cache)
 
 
 def _kept_copy(split: Split, file: PublishedFile, cache: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from tenbin.records import Dataset
 _DROPPED = frozenset({"trust_remote_code", "streaming"})
 """Options that tenbin does not pass on: it runs no code of data sets, as the library has not since
 version 4, and needs all rows, however they are transferred."""
+_COMMIT = re.compile(r"hf://datasets/[^@ ]+@([0-9a-f]{40})/")
 
 
 def datasets_library(needed_for: str) -> Any:
@@ -55,14 +57,22 @@ def load_hub_split(
     # The library has no error class of its own: any failure here is one of loading the set.
     except Exception as error:
         raise _hub_error(dataset, split, error, offline) from error
-    revision = dataset.options.get("revision")
-    version = getattr(getattr(loaded, "info", None), "version", None)
     notices = []
     if dataset.options.get("trust_remote_code"):
         notices = [
             f"{key_of(dataset, 'trust_remote_code')} is ignored: tenbin runs no code of data sets"
         ]
-    return loaded, str(revision or version) if revision or version else None, notices
+    return loaded, _version(dataset, loaded), notices
+
+
+def _version(dataset: Dataset, loaded: Any) -> str | None:
+    """Return the revision that the task file names, else the commit or the version, if known."""
+    info = getattr(loaded, "info", None)
+    addresses = " ".join(getattr(info, "download_checksums", None) or ())
+    commit = _COMMIT.search(addresses)
+    known = dataset.options.get("revision") or (commit and commit[1])
+    version = known or getattr(info, "version", None)
+    return str(version) if version else None
 
 
 @contextmanager

@@ -97,7 +97,7 @@ class Places:
         Raises:
             DataError: There is none, or one may not be read.
         """
-        patterns, notices = _patterns_of_split(self._dataset, split)
+        patterns, notices = names_of_split(self._dataset, split)
         found: list[Path] = []
         for pattern in patterns:
             with _named(key_of(self._dataset, "data_files"), pattern):
@@ -119,7 +119,7 @@ class Places:
             DataError: They may not be read.
         """
         with _named(place_of(self._dataset), self._dataset.name):
-            stems = published_paths(self._dataset, split)
+            stems = list(published_paths(self._dataset, split).values())
             for base in self._bases:
                 if found := self._published_files(base, stems):
                     return found, []
@@ -186,7 +186,7 @@ def split_folders(dataset: Dataset) -> list[Path]:
     return [*places, folder]
 
 
-def published_paths(dataset: Dataset, split: str) -> list[Path]:
+def published_paths(dataset: Dataset, split: str) -> dict[str, Path]:
     """Return where files that `data_files` names lie, relative to a base; none without any.
 
     A file of the set's repository lies below the set's name, one of an address below what follows
@@ -194,10 +194,10 @@ def published_paths(dataset: Dataset, split: str) -> list[Path]:
     """
     given = dataset.options.get("data_files")
     if given is None or (isinstance(given, Mapping) and split not in given):
-        return []
-    names = _patterns_of_split(dataset, split)[0]
-    paths = [_published_path(dataset, name) for name in names]
-    return [] if any(_divided(path)[1] for path in paths) else paths
+        return {}
+    names = names_of_split(dataset, split)[0]
+    paths = {name: _published_path(dataset, name) for name in names}
+    return {} if any(_divided(path)[1] for path in paths.values()) else paths
 
 
 def _published_path(dataset: Dataset, name: str) -> Path:
@@ -277,7 +277,12 @@ def _as_list(dataset: Dataset, value: Any) -> list[str]:
     return list(names)
 
 
-def _patterns_of_split(dataset: Dataset, split: str) -> tuple[list[str], list[str]]:
+def names_of_split(dataset: Dataset, split: str) -> tuple[list[str], list[str]]:
+    """Return what `data_files` names for a split, and what is worth a notice.
+
+    Raises:
+        DataError: It names nothing for the split, or something other than paths.
+    """
     given = dataset.options["data_files"]
     if isinstance(given, Mapping):
         if split not in given:

@@ -200,7 +200,9 @@ class DataFileEntry(Record):
     sha256: str = Field(description="Its checksum.")
     rows: Count = Field(description="Rows in it.")
     source: str | None = Field(
-        default=None, description="`download`, `data_dir`, `sample_data` or `datasets`."
+        default=None,
+        description="`download`, `data_dir`, `sample_data` or `datasets`; for functions of task "
+        "files `process_docs`, `custom_dataset` or `samples`.",
     )
     version: str | None = Field(default=None, description="Version of the data, if known.")
     verified: bool = Field(
