@@ -48,6 +48,17 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """An example as prompts show it, made once for all of them."""
+
+    text: str
+    """Its question."""
+    turns: tuple[Turn, ...]
+    plain: str
+    """All turns as one text."""
+
+
+@dataclass(frozen=True, slots=True)
 class Assembly:
     """How the parts of a prompt are put together for one task and template."""
 
@@ -56,24 +67,26 @@ class Assembly:
     """The description, where it is the same for every document; else what stands before it."""
     target_delimiter: str
     """What stands between prompt and answer: nothing where a chat turn begins."""
+    example_delimiters: tuple[str, str]
+    """What stands before and behind the answer of an example."""
     chat: Chat | None = None
     multiturn: bool = False
     lm_eval: bool = False
     """Whether the system instruction is joined to the prompt as lm-eval does it."""
 
-    def prompt(self, examples: Sequence[Worded], question: Worded) -> str:
-        """The whole prompt; of several inputs the first."""
-        return self.prompts(examples, question)[0]
+    def example(self, worded: Worded) -> Shown:
+        """A worded example as prompts show it."""
+        turns = self._example(worded)
+        return Shown(worded.text, turns, _plain(turns))
 
-    def prompts(self, examples: Sequence[Worded], question: Worded) -> tuple[str, ...]:
+    def prompts(self, examples: Sequence[Shown], question: Worded) -> tuple[str, ...]:
         """The whole prompt, or one for each of several inputs."""
         system = self._system(question)
-        before = [turn for example in examples for turn in self._example(example)]
         if not question.contexts:
-            return (self._text(system, [*before, *self._question(question.text, question)]),)
+            return (self._text(system, examples, self._question(question.text, question)),)
         # The answer's delimiter belongs to the continuation here.
         asked = [self._question(text, question, "") for text in question.contexts]
-        return tuple(self._text(system, [*before, *turns]) for turns in asked)
+        return tuple(self._text(system, examples, turns) for turns in asked)
 
     def continuations(self, question: Worded) -> tuple[str, ...] | None:
         """What is scored behind the prompt; None where the model writes."""
@@ -82,20 +95,19 @@ class Assembly:
         answers = (question.target,) if question.contexts else question.choices
         return tuple(self.target_delimiter + answer for answer in answers)
 
-    def parts(self, examples: Sequence[Worded], question: Worded, text: str) -> tuple[int, ...]:
+    def parts(self, examples: Sequence[Shown], question: Worded, text: str) -> tuple[int, ...]:
         """Where each example and then the question begins in a prompt; empty when unknown."""
         starts = []
         if self.chat is None:
             at = len(self._system(question))
             for example in examples:
                 starts.append(at)
-                shown = self._example(example)
-                at += sum(len(turn.content) + len(turn.delimiter) for turn in shown)
+                at += len(example.plain)
             return (*starts, at)
         at = 0
-        for worded in (*examples, question):
+        for asked in (*(example.text for example in examples), question.text):
             # Chat formats take white space off a turn's ends.
-            words = worded.text.strip()
+            words = asked.strip()
             found = text.find(words, at)
             if found < 0:
                 return ()
@@ -112,17 +124,12 @@ class Assembly:
         return _joined(self.description, question.description, self.template.fewshot_delimiter)
 
     def _example(self, worded: Worded) -> tuple[Turn, ...]:
-        own = self.template.example
-        before, behind = self.template.target_delimiter, self.template.fewshot_delimiter
-        if own is not None and own.target_delimiter is not None:
-            before = own.target_delimiter
-        if own is not None and own.fewshot_delimiter is not None:
-            behind = own.fewshot_delimiter
+        before, behind = self.example_delimiters
         if not worded.answered:
             return self._question(worded.text, worded, before)
         if worded.prefix and not _needs_delimiter(worded.text, worded.prefix):
             before = ""
-        answer = _joined(worded.prefix, worded.target, " ")
+        answer = _joined(worded.prefix, worded.target, " ") if worded.prefix else worded.target
         return Turn("user", worded.text, before), Turn("assistant", answer, behind)
 
     def _question(
@@ -135,18 +142,18 @@ class Assembly:
             before = ""
         return Turn("user", text, before), Turn("assistant", worded.prefix)
 
-    def _text(self, system: str, turns: Sequence[Turn]) -> str:
+    def _text(self, system: str, examples: Sequence[Shown], question: Sequence[Turn]) -> str:
+        before = "".join([example.plain for example in examples])
         if self.chat is None:
-            return system + _plain(turns)
+            return system + before + _plain(question)
         messages = [Turn("system", system)] if system else []
         if self.multiturn:
-            messages += turns
-        elif turns[-1].role == "assistant":
-            # The answer's beginning stays a turn of its own, which the model goes on with.
-            *others, asked, prefix = turns
-            messages += [Turn("user", _plain(others) + asked.content), prefix]
+            messages += [turn for example in examples for turn in example.turns]
+            messages += question
         else:
-            messages.append(Turn("user", _plain(turns[:-1]) + turns[-1].content))
+            # The beginning of an answer stays a turn of its own, which the model goes on with.
+            asked, *prefix = question
+            messages += [Turn("user", before + asked.content), *prefix]
         return self.chat([{"role": one.role, "content": one.content} for one in messages])
 
 
@@ -189,10 +196,12 @@ def open_assembly(
             "--fewshot_as_multiturn makes turns of a conversation",
             "add --apply_chat_template",
         )
+    around = _example_delimiters(template)
     if task.origin is not None:
         # Its description is rendered over each document.
         delimiter = _answer_delimiter(task, template, chat is not None)
-        return Assembly(template, system_instruction or "", delimiter, chat, multiturn, lm_eval)
+        said = system_instruction or ""
+        return Assembly(template, said, delimiter, around, chat, multiturn, lm_eval)
     fields = own_fields(task, template, system_prompt)
     try:
         writes_system_part = "system_prompt" in names_used(template.description)
@@ -210,10 +219,18 @@ def open_assembly(
     if chat is not None:
         parts = [system_instruction or "", description.strip()]
         description = "\n\n".join(filter(None, parts))
-        return Assembly(template, description, delimiter, chat, multiturn)
+        return Assembly(template, description, delimiter, around, chat, multiturn)
     if system_instruction and not writes_system_part:
         description = f"{system_instruction}\n\n{description}"
-    return Assembly(template, description, delimiter)
+    return Assembly(template, description, delimiter, around)
+
+
+def _example_delimiters(template: Template) -> tuple[str, str]:
+    before, behind = template.target_delimiter, template.fewshot_delimiter
+    if template.example is None:
+        return before, behind
+    own = template.example.target_delimiter, template.example.fewshot_delimiter
+    return before if own[0] is None else own[0], behind if own[1] is None else own[1]
 
 
 def _answer_delimiter(task: Task, template: Template, chat: bool) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Literal
 
 from tenbin.errors import ConfigError
-from tenbin.prompts.assembly import Assembly, Chat, open_assembly
+from tenbin.prompts.assembly import Assembly, Chat, Shown, open_assembly
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.fewshot import Draw, DrawKind, open_draw
 from tenbin.prompts.render import has_several_inputs, whole_text, word, word_as_example
@@ -66,7 +66,8 @@ class _Wordings:
     several_inputs: bool | None
     """Whether choices precede the answer; None: documents say it, or there are none."""
     refuse_missing_gold: bool
-    _made: OrderedDict[str, Worded] = field(default_factory=OrderedDict)
+    assembly: Assembly
+    _made: OrderedDict[str, Shown] = field(default_factory=OrderedDict)
 
     def question(self, document: Document) -> Worded:
         return word(
@@ -78,15 +79,16 @@ class _Wordings:
             self.refuse_missing_gold,
         )
 
-    def example(self, document: Document) -> Worded:
+    def example(self, document: Document) -> Shown:
         # By its id, since a document is made anew whenever it is read.
         made = self._made.get(document.id)
         if made is not None:
             self._made.move_to_end(document.id)
             return made
-        made = self._made[document.id] = word_as_example(
+        worded = word_as_example(
             self.task, self.template, document, self.system_prompt, self.several_inputs
         )
+        made = self._made[document.id] = self.assembly.example(worded)
         if len(self._made) > _KEPT:
             self._made.popitem(last=False)
         return made
@@ -172,7 +174,7 @@ def build_prompts(
     template = task.templates[cell.template]
     several = has_several_inputs(task, template, documents)
     wordings = _Wordings(
-        task, template, settings.system_prompt, several, not settings.reproduces_lm_eval
+        task, template, settings.system_prompt, several, not settings.reproduces_lm_eval, assembly
     )
     bench = _Bench(task, cell, assembly, draw, wordings, settings, tokenizer)
     return bench.prompts(documents, _limited_order(draw, len(documents), limit))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tenbin.errors import ConfigError
-from tenbin.prompts.assembly import Assembly
+from tenbin.prompts.assembly import Assembly, Shown
 from tenbin.prompts.worded import Worded
 from tenbin.records import Document, Task, Thinking
 
@@ -46,7 +46,7 @@ class Draft:
     document: Document
     question: Worded
     examples: list[Document]
-    shown: list[Worded]
+    shown: list[Shown]
     texts: tuple[str, ...]
     """The prompt, or one for each of several inputs."""
     dropped: int = 0
