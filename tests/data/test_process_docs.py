@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tenbin.data import DataChoice, load_documents, load_samples, made_splits
+from tenbin.data import DataChoice, load_documents, load_samples, made_splits, process_docs
 from tenbin.data.process_docs import as_dataset
 from tenbin.data.readers.formats import RowFile
 from tenbin.errors import DataError
@@ -64,7 +64,10 @@ def test_rows_in_any_form_and_a_notice_of_their_number(tmp_path, give):
     assert loaded.files[1].rows == 2
 
 
-def test_rows_are_as_the_library_reads_json(tmp_path):
+@pytest.mark.parametrize("part", [1, 2, 10_000])
+def test_rows_are_as_the_library_reads_json(tmp_path, monkeypatch, part):
+    """Whatever the number of rows whose types are inferred together."""
+    monkeypatch.setattr(process_docs, "_PART", part)
     rows = [
         {"id": "a", "n": 1, "mix": 1, "empty": [], "structs": [{"a": 1}, {"b": "x"}], "none": None},
         {"id": "b", "n": 1.5, "mix": "z", "empty": ["q"], "structs": [], "extra": [1, 2.5]},
@@ -80,6 +83,15 @@ def test_rows_are_as_the_library_reads_json(tmp_path):
     assert {name: ours.features[name] for name in theirs.features} == dict(theirs.features)
     assert list(ours) == list(theirs)
     assert ours[0]["extra"] is None
+
+
+def test_parts_of_one_type_are_one_data_set(tmp_path, monkeypatch):
+    monkeypatch.setattr(process_docs, "_PART", 2)
+    paths = [write_rows(tmp_path / f"{n}.jsonl", ROWS[n : n + 3]) for n in (0, 1)]
+    recorded = []
+    given = as_dataset([RowFile(path) for path in paths], recorded, "a test")
+    assert list(given) == [*ROWS[:3], *ROWS[1:]]
+    assert [file.rows for file in recorded] == [3, 3]
 
 
 def test_a_date_stays_a_text(tmp_path):

@@ -15,14 +15,16 @@ from typing import Any
 
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.rows import Row, describe_value
-from tenbin.data.sources.hub import datasets_library
+from tenbin.data.sources.hub import datasets_library, each_row
 from tenbin.errors import DataError
 from tenbin.records import DataFile, Dataset, FewshotPlan, TaskFunction
 
 _RANDOM_SEED = 0
 _NUMPY_SEED = 1234
-"""lm-eval's: functions that shuffle without a generator of their own give what they give there in
-a run of one task."""
+"""Both as in lm-eval: functions that shuffle without a generator of their own give what they give
+there in a run of one task."""
+_PART = 10_000
+"""Rows whose types are inferred together."""
 
 
 def as_dataset(files: Sequence[RowFile], recorded: list[DataFile], needed_for: str) -> Any:
@@ -41,12 +43,10 @@ def as_dataset(files: Sequence[RowFile], recorded: list[DataFile], needed_for: s
             return library.Dataset(pyarrow.concat_tables(tables))
         except Exception as error:  # pyarrow's and the library's, of many classes
             raise _untyped(files[0], error) from error
-    columns = _columns(files, recorded)
-    # Added in datasets 4.7: before, a column of several types is an error.
-    known = inspect.signature(library.Dataset.from_dict).parameters
-    mixed = {"on_mixed_types": "use_json"} if "on_mixed_types" in known else {}
     try:
-        return library.Dataset.from_dict(columns, **mixed)
+        return _inferred(files, recorded, library)
+    except DataError:
+        raise
     except Exception as error:
         raise _untyped(files[0], error) from error
 
@@ -57,20 +57,46 @@ def _recorded_table(file: RowFile, recorded: list[DataFile]) -> Any:
     return table
 
 
-def _columns(files: Sequence[RowFile], recorded: list[DataFile]) -> dict[str, list[Any]]:
+def _inferred(files: Sequence[RowFile], recorded: list[DataFile], library: Any) -> Any:
+    """Make a data set of rows in parts, whose tables take a fraction of the rows' memory.
+
+    Parts of different types, such as one in which a column is empty, are made anew as one.
+    """
+    # Added in datasets 4.7: before, a column of several types is an error.
+    known = inspect.signature(library.Dataset.from_dict).parameters
+    mixed = {"on_mixed_types": "use_json"} if "on_mixed_types" in known else {}
+    parts: list[Any] = []
+    for columns in _columns(files, recorded, _PART):
+        parts.append(library.Dataset.from_dict(columns, **mixed))
+        # By type, which has an order: equal features may hold the keys of a row in another one.
+        if parts[-1].features.type != parts[0].features.type:
+            del parts, recorded[:]
+            (columns,) = _columns(files, recorded, sys.maxsize)
+            return library.Dataset.from_dict(columns, **mixed)
+    return parts[0] if len(parts) == 1 else library.concatenate_datasets(parts)
+
+
+def _columns(
+    files: Sequence[RowFile], recorded: list[DataFile], most: int
+) -> Iterator[dict[str, list[Any]]]:
+    """Yield the columns of at most so many rows at a time; a key that a row lacks is None."""
     columns: dict[str, list[Any]] = {}
-    total = 0
+    held = 0
     for file in files:
-        before = total
+        count = 0
         for row in file.rows():
+            if held == most:
+                yield columns
+                columns, held = {}, 0
             for name in row.values:
                 if name not in columns:
-                    columns[name] = [None] * total
+                    columns[name] = [None] * held
             for name, column in columns.items():
                 column.append(row.values.get(name))
-            total += 1
-        recorded.append(file.record(total - before))
-    return columns
+            held += 1
+            count += 1
+        recorded.append(file.record(count))
+    yield columns
 
 
 def _untyped(file: RowFile, error: Exception) -> DataError:
@@ -203,7 +229,7 @@ def _each(made: Any, where: str) -> Iterator[Any]:
             f"{where}: gave {type(made).__name__}; accepted: a Dataset or a list of rows"
         )
     try:
-        yield from made
+        yield from each_row(made)
     except Exception as error:  # a column that cannot be decoded
         raise _failed(where, error) from error
 

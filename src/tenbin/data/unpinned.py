@@ -16,7 +16,7 @@ from tenbin.data.process_docs import as_dataset, processed_rows, split_of
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.rows import Row, describe_value
 from tenbin.data.sources.choice import DataChoice
-from tenbin.data.sources.hub import load_hub_split
+from tenbin.data.sources.hub import each_row, load_hub_split
 from tenbin.data.sources.places import FORMATS, Places, is_remote, key_of, place_of
 from tenbin.errors import DataError
 from tenbin.files.disk_list import DiskList
@@ -188,7 +188,7 @@ def _name(dataset: Dataset) -> str:
 
 def _numbered(loaded: Any, origin: str) -> Iterator[Row]:
     number = 0
-    for values in loaded:
+    for values in each_row(loaded):
         number += 1
         yield Row(values, f"{origin}, row {number}")
     if number == 0:
