@@ -11,6 +11,7 @@ _MODULES = {
     "task_file": "templates",
     "template": "templates",
     "filters": "templates",
+    "lm_eval_file": "lm_eval_files",
     "chat_template": "chats",
     "run_file": "configs",
     "model_args": "configs",

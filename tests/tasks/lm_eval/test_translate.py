@@ -294,6 +294,7 @@ def test_everything_refused_is_said_at_once() -> None:
 
 def test_a_python_class_is_refused_as_such() -> None:
     assert list(refused({"task": "fda", "class": FUNCTION})) == ["class"]
+    assert list(refused({"task": "fda", "class": None, "recipe": 1})) == ["class"]
 
 
 @pytest.mark.parametrize(

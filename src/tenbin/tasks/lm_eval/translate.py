@@ -134,9 +134,12 @@ def translate(
 def _refuse_keys(keys: Keys) -> None:
     """Refuse what does not exist here, and what lm-eval would not know either."""
     for key, (reason, remedy) in _UNSUPPORTED.items():
-        if keys.flag(key):
+        # To lm-eval a file with the key `class` is a class, whatever stands there.
+        if keys.flag(key) or (key == "class" and key in keys.mapping):
             keys.refuse(key, reason, remedy)
-    for key in keys.mapping if "class" not in keys.mapping else ():
+    if "class" in keys.mapping:
+        return
+    for key in keys.mapping:
         if key not in _TASK_KEYS:
             keys.refuse(
                 str(key),
