@@ -22,6 +22,8 @@ from tests.sandbox.bad_templates import BAD_TEMPLATES
 
 TASK: dict[str, Any] = {
     "task": "made",
+    # A key that makes it one of tenbin's own: those of lm-eval have tests in tests/tasks/lm_eval.
+    "title": "Made",
     "dataset_path": "json",
     "dataset_kwargs": {"data_files": {"test": "rows.jsonl"}},
     "test_split": "test",
@@ -371,11 +373,6 @@ def test_files_below_a_folder_of_tasks_are_within_reach(commands: Commands, fold
     (folder / "rows.jsonl").write_text(ROW)
     (below / "task.yaml").write_text(task_file(dataset_kwargs=named, include="../inc.yaml"))
     command = ["preview", "--tasks", "made", "--include_path", str(folder)]
-    ((code, said, _),) = commands.say(below, command)
-    assert code == 1 and "inc.yaml" in said  # itself no task
-    (folder / "inc.yaml").rename(folder / "_inc.yaml")
-    (folder / "link.yaml").unlink()
-    (below / "task.yaml").write_text(task_file(dataset_kwargs=named, include="../_inc.yaml"))
     ((code, said, _),) = commands.say(below, command)
     assert code == 0, said
 

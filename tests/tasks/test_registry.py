@@ -165,7 +165,7 @@ def test_a_malformed_file_is_refused_by_key(tmp_path: Path, change: str, words: 
     path = tmp_path / "my_quiz.yaml"
     keys = change.partition(":")[0]
     kept = "".join(line for line in PLAIN.splitlines(True) if not line.startswith(f"{keys}:"))
-    path.write_text(kept + change, encoding="utf-8")
+    path.write_text(kept + "title: Quiz\n" + change, encoding="utf-8")
     with pytest.raises(TaskError) as caught:
         load_registry([path])
     for word in [*words, "my_quiz.yaml"]:

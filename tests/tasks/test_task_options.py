@@ -58,6 +58,7 @@ def written(questions: list[str], steps: list[Any], metric: dict[str, Any]) -> s
     Path("rows.jsonl").write_text("\n".join(rows), encoding="utf-8")
     content = {
         "task": "options",
+        "title": "Options",
         "dataset_path": "json",
         "dataset_kwargs": {"data_files": {"test": "rows.jsonl"}},
         "test_split": "test",

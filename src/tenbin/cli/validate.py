@@ -54,7 +54,6 @@ def _tasks(options: argparse.Namespace, config: RunConfig) -> list[Task]:
     from pathlib import Path
 
     from tenbin.pipeline.cells import reach_of
-    from tenbin.tasks.loader import load_file
     from tenbin.tasks.registry import load_registry
 
     reach = reach_of(config)
@@ -62,7 +61,7 @@ def _tasks(options: argparse.Namespace, config: RunConfig) -> list[Task]:
     tasks: dict[tuple[str, str], Task] = {}
     for name in options.names:
         if name.endswith((".yaml", ".yml")):
-            chosen = [loaded.task for loaded in load_file(Path(name), reach=reach)]
+            chosen = registry.tasks_of(Path(name))
         else:
             chosen = [selected.task for selected in registry.select([name])]
         tasks.update({(task.name, task.version): task for task in chosen})

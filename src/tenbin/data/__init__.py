@@ -5,8 +5,9 @@
 
 from tenbin.data.load import DocumentSet, load_documents, load_samples
 from tenbin.data.process_docs import made_splits
-from tenbin.data.sources.choice import DataChoice, Progress, cache_directory
+from tenbin.data.sources.choice import DataChoice, Progress
 from tenbin.data.sources.pinned import DatasetDescription, describe_dataset
+from tenbin.files.home import cache_directory
 
 __all__ = [
     "DataChoice",

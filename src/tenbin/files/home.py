@@ -1,7 +1,8 @@
-"""Paths that users write with `~`."""
+"""The user's folders: paths written with `~`, and where caches lie."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -11,3 +12,9 @@ def expanded(path: str | Path) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         return Path(path)
+
+
+def cache_directory() -> Path:
+    """Return the folder that caches are kept in: $TENBIN_CACHE, else ~/.cache/tenbin."""
+    chosen = os.environ.get("TENBIN_CACHE")
+    return expanded(chosen) if chosen else Path.home() / ".cache" / "tenbin"

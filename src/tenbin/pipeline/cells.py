@@ -16,6 +16,7 @@ from tenbin.errors import ConfigError
 from tenbin.files.allowed_paths import Reach
 from tenbin.metrics.registry import find_metric, metric_names, used_metric
 from tenbin.records import Cell, Group, MetricUse, Task
+from tenbin.tasks.installed import included_place
 from tenbin.tasks.registry import Selected, load_registry
 from tenbin.tasks.sampling import check_repeats, overridden
 
@@ -46,7 +47,7 @@ class CellSetup:
 
 def reach_of(config: RunConfig) -> Reach:
     """Where files that task files name may lie, besides their own folders."""
-    named = [Path(place) for place in config.include_path]
+    named = [included_place(place) for place in config.include_path]
     folders = [place if place.is_dir() else place.parent for place in named]
     if config.data_dir:
         folders.append(Path(config.data_dir).expanduser())

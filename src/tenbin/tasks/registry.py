@@ -1,28 +1,44 @@
 """All tasks, and which of them a name on the command line selects.
 
 A name is an id (`jnli-1.3-0.2`), a pattern (`jcommonsenseqa-1.1-*`), a group (`mlogiqa_mcq`), a
-bare task (`jnli`, newest version, template from `--template`), or the path of a task file.
+tag, a bare task (`jnli`, newest version, template from `--template`), or the path of a task file.
 
-Tasks come from the catalogue, from `--include_path`, and from installed packages. The packages are
-only looked for when a name is not among the others or a pattern is given, which keeps start-up
-quick; so that the order does not matter, a package's tasks need names and groups of their own.
+Tasks come from the catalogue, from `--include_path`, and from installed packages. Folders of
+lm-eval's task files are indexed, and a file is translated when it is selected: one that cannot be
+used, or that has the name of another, is an error only then. The packages are only looked for when
+a name is not among the others or a pattern is given, which keeps start-up quick; so that the order
+does not matter, a package's tasks need names and groups of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import partial
+from heapq import nlargest
 from pathlib import Path
 
 from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import Reach
 from tenbin.records import Group, Task
-from tenbin.tasks.installed import TaskPackage, installed_packages
+from tenbin.tasks.installed import (
+    TaskPackage,
+    included_place,
+    installed_packages,
+    package_label,
+)
+from tenbin.tasks.lm_eval.grouping import Leaf
+from tenbin.tasks.lm_eval.index import Entry, FolderIndex, Report, index_folder, is_own
+from tenbin.tasks.lm_eval.library import Library, is_group
+from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
+from tenbin.tasks.lm_eval.translate import translate
 from tenbin.tasks.loader import LoadedTask, load_file
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "tasks"
+_SHOWN_ERRORS = 5
+_MOST_COMPARED = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,10 @@ class Registry:
     profile: str | None = None
     reach: Reach = field(default_factory=Reach)
     """Where the files that task files include may lie, besides their own folders."""
+    library: Library = field(default_factory=Library)
+    """Folders of lm-eval's task files."""
+    refused: dict[str, TaskError] = field(default_factory=dict)
+    """Names that files of included folders cannot have, or use wrongly, and why."""
     _has_installed: bool = False
 
     def add(self, loaded: LoadedTask) -> None:
@@ -67,6 +87,31 @@ class Registry:
         versions[task.version] = task
         for written, meant in loaded.version_aliases.items():
             self.aliases[task.name, written] = meant
+
+    def add_file(self, path: Path) -> None:
+        """Add a file that the user names.
+
+        Raises:
+            TaskError: It cannot be used.
+        """
+        read = read_task_file(path, self.reach)
+        if is_group(read.mapping):
+            entry = Entry(str(read.mapping["group"]), "group", str(path))
+            self.library.indexes.append(FolderIndex(path.parent, (entry,)))
+            return
+        for loaded in load_task_file(path, self.profile, self.reach):
+            self.add(loaded)
+
+    def add_folder(self, index: FolderIndex) -> None:
+        """Add an indexed folder; its files in tenbin's own format are loaded, others when asked."""
+        self.library.indexes.append(index)
+        for entry in index.entries:
+            if entry.kind == "own":
+                try:
+                    for loaded in load_file(Path(entry.path), self.profile, self.reach):
+                        self.add(loaded)
+                except TaskError as error:
+                    self.refused[entry.name] = error
 
     def newest(self, name: str) -> Task:
         """The task's highest version."""
@@ -89,14 +134,17 @@ class Registry:
 
     def _add_package(self, package: TaskPackage) -> None:
         taken = {*self.tasks, *self.groups()}
-        paths = _task_files(package.folder)
-        if not paths:
+        entries = index_folder(package.folder).entries
+        if not entries:
             raise TaskError(
                 f"the installed package {package.name} has no task files in {package.folder}",
                 f"install {package.name} again, or uninstall it",
             )
-        for path in paths:
-            for loaded in load_file(path, self.profile, Reach((package.folder,))):
+        groups = tuple(entry for entry in entries if entry.kind == "group")
+        if groups:
+            self.library.indexes.append(FolderIndex(package.folder, groups))
+        for path in (Path(entry.path) for entry in entries if entry.kind != "group"):
+            for loaded in load_task_file(path, self.profile, Reach((package.folder,))):
                 clash = {loaded.task.name, loaded.task.group} & taken
                 if clash:
                     raise TaskError(
@@ -144,23 +192,123 @@ class Registry:
         name, version, wording = self._parse(entry)
         if name is None:
             raise TaskError(f"unknown task {entry!r}", self._closest(entry))
-        names = self.groups().get(name, [name])
-        chosen = [self._choose(entry, n, version, wording or template) for n in names]
+        if name in self.refused:
+            raise self.refused[name]
+        own = self.groups().get(name, [name] if name in self.tasks else [])
+        found = self.library.lookup(name)
+        if len(found) + bool(own) > 1 and not (own and version):
+            raise self._ambiguous(name, own, found)
+        if own:
+            chosen = [self._choose(entry, n, version, wording or template) for n in own]
+        else:
+            chosen = self._indexed(entry, name, version, wording or template)
         return [replace(one, named=wording is not None) for one in chosen]
 
+    def _ambiguous(self, name: str, own: list[str], found: list[Entry]) -> TaskError:
+        places = [self.newest(own[0]).source or "tenbin's catalogue"] if own else []
+        places += [entry.path for entry in found]
+        return TaskError(
+            f"{name!r} is the name of {len(places)} tasks: {', '.join(places[:5])}",
+            "name the file that you mean: --tasks PATH.yaml"
+            + (f", or {own[0]}-{self.newest(own[0]).version}" if own else ""),
+        )
+
+    def _indexed(
+        self, entry: str, name: str, version: str | None, template: str | None
+    ) -> list[Selected]:
+        """A task, a group or a tag of an indexed folder."""
+        found = self.library.lookup(name) or self.library.tagged(name)
+        if found[0].kind == "group":
+            return self._group(entry, self.library.read(found[0]), template)
+        tasks = self._load(entry, {one.name: partial(self.library.load, one) for one in found})
+        return [_choose_from({t.version: t}, entry, t.name, version, template) for t in tasks]
+
+    def _group(self, entry: str, read: ReadFile, template: str | None) -> list[Selected]:
+        expanded = self.library.expand(read, tuple(self.tasks))
+        tasks = self._load(
+            entry,
+            {
+                name: partial(self._known, leaf)
+                if leaf.entry is None and not leaf.inline
+                else partial(self.library.load_leaf, leaf, read)
+                for name, leaf in expanded.leaves.items()
+            },
+        )
+        chosen = (_choose_from({t.version: t}, entry, t.name, None, template) for t in tasks)
+        return [replace(one, group=expanded.group) for one in chosen]
+
+    def _known(self, leaf: Leaf) -> Task:
+        """A task of the catalogue, or in tenbin's own format, that a group names."""
+        if leaf.overrides:
+            raise TaskError(
+                f"{leaf.name}: {min(leaf.overrides)}: a group can only change lm-eval's task files",
+                "leave the key out, or write a task file of its own",
+            )
+        return self.newest(leaf.name)
+
+    def _load(self, entry: str, loaders: Mapping[str, Callable[[], Task]]) -> list[Task]:
+        """The tasks that an entry stands for; one that cannot be used is an error for the entry."""
+        tasks, errors = [], {}
+        for name, load in loaders.items():
+            try:
+                tasks.append(load())
+            except TaskError as error:
+                errors[name] = error
+        if len(errors) == 1 == len(loaders):
+            raise next(iter(errors.values()))
+        if errors:
+            shown = [f"{name}: {error.message}" for name, error in errors.items()][:_SHOWN_ERRORS]
+            raise TaskError(
+                f"{entry!r}: {len(errors)} of {len(loaders)} tasks cannot be used:\n"
+                + "\n".join(shown),
+                "name the others one by one, or with a pattern that leaves these out",
+            )
+        return tasks
+
+    def tasks_of(self, path: Path) -> list[Task]:
+        """Every task of a file, in all its versions; of a group's file, the group's tasks.
+
+        Raises:
+            TaskError: All that stands in the way of a task.
+        """
+        read = read_task_file(path, self.reach)
+        if is_group(read.mapping):
+            return [chosen.task for chosen in self._group(str(path), read, None)]
+        return [loaded.task for loaded in load_task_file(path, self.profile, self.reach)]
+
     def _from_file(self, entry: str, template: str | None) -> list[Selected]:
-        loaded = load_file(Path(entry), self.profile, self.reach)
+        path = Path(entry)
+        read = read_task_file(path, self.reach)
+        if is_group(read.mapping):
+            return self._group(entry, read, template)
+        loaded = load_task_file(path, self.profile, self.reach)
         for one in loaded:
             known = self.tasks.get(one.task.name, {}).get(one.task.version)
-            if known != one.task:
+            if known != one.task and is_own(read.mapping):
                 self.add(one)
+        if not is_own(read.mapping):
+            return [
+                _choose_from({one.task.version: one.task}, entry, one.task.name, None, template)
+                for one in loaded
+            ]
         names = dict.fromkeys(one.task.name for one in loaded)
         return [self._choose(entry, name, None, template) for name in names]
 
     def _matching(self, pattern: str, template: str | None) -> list[Selected]:
         names = [name for name in self.tasks if fnmatchcase(name, pattern)]
-        if names:
-            return [self._choose(pattern, name, None, template) for name in names]
+        chosen = [self._choose(pattern, name, None, template) for name in names]
+        found = self.library.matching(pattern)
+        for group in [entry for entry in found if entry.kind == "group"]:
+            chosen += self._group(pattern, self.library.read(group), template)
+        found = [entry for entry in found if entry.kind != "group"]
+        for name in [*names, *(entry.name for entry in found)]:
+            rivals = self.library.lookup(name)
+            if len(rivals) + (name in self.tasks) > 1:
+                raise self._ambiguous(name, [name] if name in self.tasks else [], rivals)
+        tasks = self._load(pattern, {one.name: partial(self.library.load, one) for one in found})
+        chosen += [_choose_from({t.version: t}, pattern, t.name, None, template) for t in tasks]
+        if chosen:
+            return chosen
         chosen = [
             Selected(pattern, task, wording, named=True)
             for task in self._all()
@@ -181,42 +329,56 @@ class Registry:
         return any(fnmatchcase(f"{task.name}-{v}-{wording}", pattern) for v in written)
 
     def _parse(self, entry: str) -> tuple[str | None, str | None, str | None]:
-        """Split an id at the longest task or group name it begins with."""
-        known = [*self.tasks, *self.groups()]
-        if entry in known:
-            return entry, None, None
-        for name in sorted(known, key=len, reverse=True):
-            if entry.startswith(f"{name}-"):
-                version, _, wording = entry[len(name) + 1 :].partition("-")
-                return name, version, wording or None
+        """Split an id at the longest task, group or tag name it begins with."""
+        own = {*self.tasks, *self.groups(), *self.refused}
+        cuts = [at for at, mark in enumerate(entry) if mark == "-"]
+        for cut in [len(entry), *reversed(cuts)]:
+            name = entry[:cut]
+            if name in own or self.library.lookup(name) or self.library.tagged(name):
+                version, _, wording = entry[cut + 1 :].partition("-")
+                return name, version or None, wording or None
         return None, None, None
 
     def _choose(self, entry: str, name: str, version: str | None, template: str | None) -> Selected:
-        versions = self.tasks[name]
-        if version is None:
-            task = self.newest(name)
-        else:
+        if version is not None:
             version = self.aliases.get((name, version), version)
-            if version not in versions:
-                raise TaskError(
-                    f"{entry!r}: {name} has no version {version!r}",
-                    f"versions of {name}: {', '.join(versions)}",
-                )
-            task = versions[version]
-        wording = template or task.default_template
-        if wording not in task.templates:
-            raise TaskError(
-                f"{entry!r}: {name} {task.version} has no template {wording!r}",
-                f"templates of {name} {task.version}: {', '.join(task.templates)}",
-            )
-        return Selected(entry, task, wording)
+        return _choose_from(self.tasks[name], entry, name, version, template)
 
     def _closest(self, entry: str) -> str:
         ids = [f"{t.name}-{t.version}-{w}" for t in self._all() for w in t.templates]
-        known = [*self.tasks, *self.groups(), *ids]
-        close = get_close_matches(entry.lower(), known, n=5, cutoff=0.5)
+        known = [*self.tasks, *self.groups(), *ids, *self.library.names()]
+        close = get_close_matches(entry.lower(), alike(entry, known), n=5, cutoff=0.5)
         listing = "`tenbin tasks` lists everything"
         return f"did you mean {', '.join(close)}? {listing}" if close else listing
+
+
+def _choose_from(
+    versions: Mapping[str, Task], entry: str, name: str, version: str | None, template: str | None
+) -> Selected:
+    if version is None:
+        version = max(versions, key=_version_key)
+    if version not in versions:
+        raise TaskError(
+            f"{entry!r}: {name} has no version {version!r}",
+            f"versions of {name}: {', '.join(versions)}",
+        )
+    task = versions[version]
+    wording = template or task.default_template
+    if wording not in task.templates:
+        raise TaskError(
+            f"{entry!r}: {name} {task.version} has no template {wording!r}",
+            f"templates of {name} {task.version}: {', '.join(task.templates)}",
+        )
+    return Selected(entry, task, wording)
+
+
+def alike(text: str, names: Sequence[str]) -> Sequence[str]:
+    """The names that share most with a text: all if there are few, for a slower comparison."""
+    if len(names) <= _MOST_COMPARED:
+        return names
+    parts = {text[at : at + 3].lower() for at in range(max(len(text) - 2, 1))}
+    shared = [(sum(part in name for part in parts) / (len(name) + 5), name) for name in names]
+    return [name for _, name in nlargest(_MOST_COMPARED, shared)]
 
 
 def _version_key(version: str) -> tuple[tuple[int, str], ...]:
@@ -227,40 +389,51 @@ def _version_key(version: str) -> tuple[tuple[int, str], ...]:
 
 
 def load_registry(
-    include: Iterable[str | Path] = (), profile: str | None = None, reach: Reach | None = None
+    include: Iterable[str | Path] = (),
+    profile: str | None = None,
+    reach: Reach | None = None,
+    report: Report | None = None,
 ) -> Registry:
     """The bundled tasks and those of the user's own files and folders.
 
     Args:
-        include: Task files, or folders searched for them.
+        include: Task files, or folders searched for them; `lm_eval` stands for those of the
+            installed package.
         profile: A reproduction profile whose wordings apply where a task has them.
         reach: Where the files that task files include may lie, besides their own folders; None:
             below the folders of `include`.
+        report: Called while a folder is indexed.
+
+    Raises:
+        TaskError: A place does not exist, or a file that it names cannot be used. Files below a
+            folder are errors only when they are selected.
     """
-    places = [Path(place) for place in include]
+    places = [included_place(place) for place in include]
     if reach is None:
         reach = Reach(tuple(place for place in places if place.is_dir()))
-    registry = Registry(profile=profile, reach=reach)
+    registry = Registry(profile=profile, reach=reach, library=Library(reach))
     for path in sorted(CATALOG.glob("*.yaml")):
         for loaded in load_file(path, profile):
             registry.add(loaded)
     for place in places:
-        for path in _task_files(place):
-            for loaded in load_file(path, profile, reach):
-                registry.add(loaded)
+        if place.is_dir():
+            registry.add_folder(index_folder(place, report))
+        elif place.is_file():
+            registry.add_file(place)
+        else:
+            raise TaskError(f"--include_path {place}: no such file or folder")
     return registry
 
 
-def _task_files(place: Path) -> list[Path]:
-    if place.is_dir():
-        # A leading underscore marks a file that others include; a run's folder holds a run.yaml.
-        found = sorted([*place.rglob("*.yaml"), *place.rglob("*.yml")])
-        return [
-            path
-            for path in found
-            if not path.name.startswith("_")
-            if path.name != "run.yaml" or not (path.parent / "result.json").exists()
-        ]
-    if place.is_file():
-        return [place]
-    raise TaskError(f"--include_path {place}: no such file or folder")
+def load_task_file(path: Path, profile: str | None, reach: Reach) -> list[LoadedTask]:
+    """All tasks of a file: several in tenbin's own format, one in lm-eval's.
+
+    Raises:
+        TaskError: All that stands in the way of a task.
+    """
+    read = read_task_file(path, reach)
+    if is_own(read.mapping):
+        return load_file(path, profile, reach)
+    label = package_label(path)
+    task = translate(read.mapping, path, sha256=read.sha256, package=label).require()
+    return [LoadedTask(task, {}, path)]

@@ -8,16 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tenbin.files.allowed_paths import Reach
-from tenbin.files.home import expanded
+from tenbin.files.home import cache_directory
 
 Progress = Callable[[str, int, int | None], None]
 """Called while a file is fetched: its name, bytes so far, bytes in all where known."""
-
-
-def cache_directory() -> Path:
-    """Return the folder that downloads are kept in: $TENBIN_CACHE, else ~/.cache/tenbin."""
-    chosen = os.environ.get("TENBIN_CACHE")
-    return expanded(chosen) if chosen else Path.home() / ".cache" / "tenbin"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,403 @@
+"""What a folder of task files holds: names, kinds, tags and paths, without loading a task.
+
+The index of a folder is kept in the cache. A file is read again when its time or size changed, or
+those of a file that it includes, so that a warm index costs one look at the folder. A file that
+cannot be read, or that says nothing useful, is an entry with its reason and hinders no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from tenbin.errors import TaskError
+from tenbin.files.atomic import write_atomically
+from tenbin.files.home import cache_directory
+from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes
+from tenbin.tasks.lm_eval.reading import MOST_FILES, included_names
+
+EntryKind = Literal["task", "group", "python", "own", "refused"]
+"""A task, a group of tasks, a class in Python, a task file in tenbin's own format, or neither."""
+_KINDS = frozenset(get_args(EntryKind))
+
+OWN_KEYS = frozenset(
+    {
+        "dataset",
+        "default_template",
+        "example_target",
+        "family",
+        "labels",
+        "language",
+        "languages",
+        "num_choices",
+        "parallel",
+        "references",
+        "system_prompt",
+        "templates",
+        "title",
+        "variants",
+        "version_aliases",
+        "versions",
+    }
+)
+"""Keys that only tenbin's own task files have."""
+
+
+def is_own(mapping: Mapping[str, Any]) -> bool:
+    """Whether a file is in tenbin's own format, by keys that lm-eval does not know."""
+    if not OWN_KEYS.isdisjoint(mapping):
+        return True
+    examples, metrics = mapping.get("fewshot_config"), mapping.get("metric_list")
+    if isinstance(examples, dict) and (
+        "label" in examples or examples.get("sampler") == "stratified"
+    ):
+        return True
+    return isinstance(metrics, list) and any(
+        isinstance(metric, dict) and "name" in metric for metric in metrics
+    )
+
+
+_NAMING_KEYS = ("class", "group", "include", "tag", "task")
+_FORMAT = 1
+"""Of the cached file; raised when it holds something else, or the same files mean another."""
+_RECENT = 2_000_000_000
+"""Nanoseconds: a file that was written so shortly before it was read may have been written again
+within the same tick of the clock, so its time does not show that it is unchanged."""
+_SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
+_LONGEST_REASON = 400
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+Stamp = tuple[int, int]
+"""Time of the last change in nanoseconds, and size."""
+Report = Callable[[int, int], None]
+"""Called with the files read so far, and how many there are to read."""
+
+
+class _IndexLoader(_Loader):  # type: ignore[misc]
+    """Safe YAML, in which a function is a mere mark."""
+
+
+_IndexLoader.add_constructor("!function", lambda loader, node: "!function")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One task file of a folder."""
+
+    name: str
+    """Of the task or group; of the file where it has none."""
+    kind: EntryKind
+    path: str
+    tags: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    """What a group's file lists directly."""
+    reason: str = ""
+    """Why it is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What the cache knows about one file: its entry, and what that was made of."""
+
+    stamp: Stamp
+    includes: tuple[str, ...]
+    entry: Entry | None
+    """None: a file that others include."""
+
+
+@dataclass(frozen=True)
+class FolderIndex:
+    """All task files of a folder and of the folders below, in the order of their paths."""
+
+    folder: Path
+    entries: tuple[Entry, ...]
+
+    @cached_property
+    def names(self) -> Mapping[str, tuple[Entry, ...]]:
+        """Entries by name; several where files use one name."""
+        found: dict[str, tuple[Entry, ...]] = {}
+        for entry in self.entries:
+            found[entry.name] = (*found.get(entry.name, ()), entry)
+        return found
+
+    @cached_property
+    def tags(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of tasks by tag, in alphabetical order."""
+        found: dict[str, set[str]] = {}
+        for entry in self.entries:
+            if entry.kind in ("task", "python"):
+                for tag in entry.tags:
+                    found.setdefault(tag, set()).add(entry.name)
+        return {tag: tuple(sorted(names)) for tag, names in sorted(found.items())}
+
+
+def index_folder(folder: Path, report: Report | None = None) -> FolderIndex:
+    """The index of a folder, from the cache as far as files are unchanged.
+
+    Raises:
+        TaskError: The folder itself cannot be listed.
+    """
+    root = os.path.realpath(folder)
+    started = time.time_ns()
+    try:
+        stamps = dict(_task_files(root))
+    except OSError as error:
+        raise TaskError(f"{folder}: cannot be listed: {error.strerror}") from error
+    place = _cache_file(root)
+    known, includes = _read_cache(place, root)
+    unchanged = {path for path, stamp in includes.items() if _stamp(path) == stamp}
+    kept = {
+        path: record
+        for path, record in known.items()
+        if stamps.get(path) == record.stamp and unchanged.issuperset(record.includes)
+    }
+    indexing = _Indexing(root)
+    records = dict(kept)
+    missing = [path for path in stamps if path not in kept]
+    for number, path in enumerate(missing):
+        records[path] = indexing.record(path, stamps[path])
+        if report is not None:
+            report(number + 1, len(missing))
+    if missing or len(known) != len(records):
+        # What stays of the cache has its includes there too.
+        used = {path: includes[path] for record in kept.values() for path in record.includes}
+        _write_cache(place, root, records, {**used, **indexing.stamps}, started)
+    entries = (record.entry for _, record in sorted(records.items()))
+    return FolderIndex(folder, tuple(_shown(entry, root, folder) for entry in entries if entry))
+
+
+def _shown(entry: Entry, root: str, folder: Path) -> Entry:
+    """The entry with its path as the user writes the folder."""
+    if root == str(folder):
+        return entry
+    path = str(folder / entry.path[len(root) :].lstrip(os.sep))
+    reason = entry.reason.replace(entry.path, path)
+    return Entry(entry.name, entry.kind, path, entry.tags, entry.members, reason)
+
+
+def _task_files(root: str) -> Iterator[tuple[str, Stamp]]:
+    """Paths and stamps of all YAML files; links to folders are not followed."""
+    folders = [root]
+    while folders:
+        with os.scandir(folders.pop()) as listed:
+            found = list(listed)
+        names = {entry.name for entry in found}
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED_FOLDERS:
+                    folders.append(entry.path)
+            elif entry.name.endswith((".yaml", ".yml")):
+                # A run's folder holds its configuration, which is no task.
+                if entry.name == "run.yaml" and "result.json" in names:
+                    continue
+                with suppress(OSError):  # a link that leads nowhere
+                    status = entry.stat()
+                    yield entry.path, (status.st_mtime_ns, status.st_size)
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+@dataclass
+class _Indexing:
+    """Reads files, and every included file once."""
+
+    root: str
+    stamps: dict[str, Stamp | None] = field(default_factory=dict)
+    """Of the included files; None for those that are not there."""
+    _keys: dict[str, Mapping[str, Any] | TaskError] = field(default_factory=dict)
+    _places: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def record(self, path: str, stamp: Stamp) -> _Record:
+        includes: dict[str, None] = {}
+        try:
+            keys = self._merged(path, (), includes)
+            entry = _entry_of(keys, path)
+        except TaskError as error:
+            reason = str(error.message)[:_LONGEST_REASON]
+            entry = Entry(Path(path).stem, "refused", path, reason=reason)
+        return _Record(stamp, tuple(includes), entry)
+
+    def _merged(
+        self, path: str, above: tuple[str, ...], includes: dict[str, None]
+    ) -> dict[str, Any]:
+        if path in above:
+            circle = " → ".join(Path(p).name for p in (*above, path))
+            raise TaskError(f"{above[0]}: task files include each other: {circle}")
+        if len(includes) > MOST_FILES:
+            raise TaskError(f"{above[0]}: includes more than {MOST_FILES} files")
+        own = dict(self._included(path) if above else _naming_keys(path))
+        below: dict[str, Any] = {}
+        for name in included_names(Path(path), own.pop("include", [])):
+            place = self._place(path.rpartition(os.sep)[0], name)
+            # What lies outside is not read before the task is selected, and then checked.
+            if place.startswith(self.root + os.sep):
+                includes[place] = None
+                self.stamps.setdefault(place, _stamp(place))
+                below.update(self._merged(place, (*above, path), includes))
+        return {**below, **own}
+
+    def _included(self, path: str) -> Mapping[str, Any]:
+        if path not in self._keys:
+            try:
+                self._keys[path] = _naming_keys(path)
+            except TaskError as error:
+                self._keys[path] = error
+        known = self._keys[path]
+        if isinstance(known, TaskError):
+            raise known
+        return known
+
+    def _place(self, folder: str, name: str) -> str:
+        if (folder, name) not in self._places:
+            self._places[folder, name] = os.path.realpath(Path(folder, name))
+        return self._places[folder, name]
+
+
+def _naming_keys(path: str) -> dict[str, Any]:
+    """The keys of one file that say what it is, and `own` for keys of tenbin's format.
+
+    Raises:
+        TaskError: The file cannot be read.
+    """
+    try:
+        loaded = parse_yaml(read_yaml_bytes(Path(path)), _IndexLoader, path)
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read: {error.strerror}") from error
+    except YamlError as error:
+        raise TaskError(f"{path}: {error}") from error
+    if not isinstance(loaded, dict):
+        raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
+    keys = {key: loaded[key] for key in _NAMING_KEYS if key in loaded}
+    if is_own(loaded):
+        keys["own"] = True
+    return keys
+
+
+def _entry_of(keys: Mapping[str, Any], path: str) -> Entry | None:
+    """What a file with these keys is; None for one that others include.
+
+    Raises:
+        TaskError: Its name is none.
+    """
+    task, group = keys.get("task"), keys.get("group")
+    tags = _texts(keys.get("tag"))
+    if "own" in keys and "task" in keys:
+        return Entry(_name(task, "task", path), "own", path, tags)
+    if "class" in keys:
+        return Entry(_name(task, "task", path), "python", path, (*_texts(group), *tags))
+    if "group" in keys and not isinstance(task, str):
+        listed = map(_member, task if isinstance(task, list) else [])
+        members = tuple(filter(None, listed))
+        return Entry(_name(group, "group", path), "group", path, members=members)
+    if "task" in keys:
+        # A group in a task's own file is what tags were called before.
+        return Entry(_name(task, "task", path), "task", path, (*_texts(group), *tags))
+    return None
+
+
+def _name(value: Any, key: str, path: str) -> str:
+    if isinstance(value, str) and value:
+        return value
+    hint = "write it in quotes" if isinstance(value, bool | int | float) else ""
+    raise TaskError(f"{path}: {key}: names it with a text, not {value!r:.80}", hint)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(dict.fromkeys(one for one in values if isinstance(one, str)))
+
+
+def _member(value: Any) -> str | None:
+    if isinstance(value, dict):
+        value = value.get("group") or value.get("task")
+    return value if isinstance(value, str) else None
+
+
+def _cache_file(root: str) -> Path | None:
+    with suppress(RuntimeError):  # there is no home
+        digest = hashlib.sha256(os.fsencode(root)).hexdigest()
+        return cache_directory() / "task-index" / f"{digest[:32]}.json"
+    return None
+
+
+def _read_cache(
+    place: Path | None, root: str
+) -> tuple[dict[str, _Record], dict[str, Stamp | None]]:
+    """Records and stamps of included files; nothing where there is no cache that can be used."""
+    if place is None:
+        return {}, {}
+    try:
+        stored = json.loads(place.read_bytes())
+        if stored["format"] != _FORMAT or stored["folder"] != root:
+            return {}, {}
+        paths = [str(path) for path, _ in stored["includes"]]
+        stamps = {path: _read_stamp(stamp) for path, stamp in stored["includes"]}
+        records = {
+            path: _Record(
+                (int(stamp[0]), int(stamp[1])),
+                tuple(paths[number] for number in includes),
+                _read_entry(path, entry) if entry else None,
+            )
+            for path, stamp, includes, entry in stored["files"]
+        }
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return {}, {}  # it is made anew
+    return records, stamps
+
+
+def _read_stamp(stored: Any) -> Stamp | None:
+    return None if stored is None else (int(stored[0]), int(stored[1]))
+
+
+def _read_entry(path: str, stored: Any) -> Entry:
+    name, kind, tags, members, reason = stored
+    if kind not in _KINDS or not all(isinstance(t, str) for t in (name, reason, *tags, *members)):
+        raise ValueError(path)
+    return Entry(name, kind, path, tuple(tags), tuple(members), reason)
+
+
+def _write_cache(
+    place: Path | None,
+    root: str,
+    records: Mapping[str, _Record],
+    includes: Mapping[str, Stamp | None],
+    started: int,
+) -> None:
+    if place is None:
+        return
+    recent = started - _RECENT
+    numbers = {path: number for number, path in enumerate(includes)}
+    files = [
+        [path, record.stamp, [numbers[one] for one in record.includes], _stored(record.entry)]
+        for path, record in records.items()
+        if record.stamp[0] < recent
+        if all((stamp := includes[one]) is None or stamp[0] < recent for one in record.includes)
+    ]
+    text = json.dumps(
+        {"format": _FORMAT, "folder": root, "includes": list(includes.items()), "files": files}
+    )
+    with suppress(OSError):  # the index is right without its cache
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(place, text)
+
+
+def _stored(entry: Entry | None) -> Any:
+    if entry is None:
+        return None
+    return [entry.name, entry.kind, entry.tags, entry.members, entry.reason]
