@@ -64,6 +64,15 @@ class _Sums:
         }
 
 
+@dataclass(slots=True)
+class _CellSums:
+    """What is known of one cell."""
+
+    sums: dict[str, _Sums]
+    """By metric; those whose aggregation is the mean."""
+    documents: int = 0
+
+
 class PartialScores:
     """Sums outcomes up as documents are judged; writes progress.json every few seconds."""
 
@@ -85,16 +94,11 @@ class PartialScores:
             answers: Where all answers of the run are kept.
         """
         self._folder, self._model, self._plan = folder, model, plan
-        self.judge = Judge(setups, plan, answers, self._add)
-        self._documents = {setup.cell: 0 for setup in setups}
-        self._sums: dict[Cell, dict[str, _Sums]] = {
-            setup.cell: {
-                name: _Sums(metric)
-                for name, metric in metric_names(setup.task)
-                if metric.aggregation == "mean"
-            }
-            for setup in setups
-        }
+        # Where nothing is written, nobody reads the sums.
+        self.judge = (
+            Judge(setups, plan, answers, self._add) if folder else Judge(setups, plan, answers)
+        )
+        self._cells = {setup.cell: _CellSums(_sums_of(setup)) for setup in setups}
         self._answered = 0
         self._started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._written = 0.0
@@ -114,11 +118,12 @@ class PartialScores:
             self.write("asking")
 
     def _add(self, one: Judged) -> None:
-        cell = one.planned.prompt.cell
-        self._documents[cell] += 1
+        cell = self._cells[one.planned.prompt.cell]
+        cell.documents += 1
         for outcome in one.outcomes:
-            if outcome.metric in self._sums[cell]:
-                self._sums[cell][outcome.metric].add(outcome.value)
+            sums = cell.sums.get(outcome.metric)
+            if sums is not None:
+                sums.add(outcome.value)
 
     def write(self, state: str) -> None:
         """Write how far the run is: `loading`, `asking`, `judging`, `writing` or `stopped`."""
@@ -135,16 +140,16 @@ class PartialScores:
                 "updated": datetime.now(timezone.utc).isoformat(timespec="seconds"),
                 "requests": len(self._plan.queue),
                 "answered": self._answered,
-                "cells": [self._cell(cell) for cell in self._documents],
+                "cells": [self._entry(cell, one) for cell, one in self._cells.items()],
             },
         )
 
-    def _cell(self, cell: Cell) -> dict[str, Any]:
+    def _entry(self, cell: Cell, known: _CellSums) -> dict[str, Any]:
         return {
             "id": cell.id,
             "documents": len(self._plan.spans[cell]),
-            "answered": self._documents[cell],
-            "scores": {name: sums.entry() for name, sums in self._sums[cell].items()},
+            "answered": known.documents,
+            "scores": {name: sums.entry() for name, sums in known.sums.items()},
         }
 
     def __enter__(self) -> PartialScores:
@@ -156,3 +161,8 @@ class PartialScores:
             # The error that ended the run is the one to report, not what it made impossible too.
             with suppress(StorageError, JournalError):
                 self.write("stopped")
+
+
+def _sums_of(setup: CellSetup) -> dict[str, _Sums]:
+    named = metric_names(setup.task)
+    return {name: _Sums(metric) for name, metric in named if metric.aggregation == "mean"}
