@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import inspect
-from dataclasses import fields
+import pickle
 from types import ModuleType
 from typing import Any, get_type_hints
 
@@ -56,11 +56,24 @@ def flags(command: str) -> dict[str, argparse.Action]:
 
 
 def test_every_field_of_a_run_is_an_option() -> None:
-    assert list(OPTIONS) == [one.name for one in fields(RunConfig)] == list(GIVEN)
+    assert list(OPTIONS) == list(RunConfig.__annotations__) == list(GIVEN)
+    assert list(vars(RunConfig())) == list(OPTIONS)
     for option in OPTIONS.values():
         assert option.help and not option.help.endswith("."), option.name
         assert set(option.commands) <= set(COMMANDS), option.name
         assert bool(option.metavar) != option.kind.is_switch, option.name
+
+
+def test_a_config_is_frozen_and_has_no_other_options() -> None:
+    config = RunConfig(tasks=("jnli",), seed=1)
+    assert config == RunConfig(tasks=("jnli",), seed=1) != config.replaced(seed=2)
+    assert config.replaced(seed=2).tasks == ("jnli",) and config.seed == 1
+    assert pickle.loads(pickle.dumps(config)) == config
+    assert config.model_args is not RunConfig().model_args, "a mapping of its own"
+    with pytest.raises(AttributeError, match="seed: a RunConfig is frozen"):
+        config.seed = 3
+    with pytest.raises(TypeError, match="no option sed"):
+        RunConfig(sed=3)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

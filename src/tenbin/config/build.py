@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tenbin.config.profiles import Profile, find_profile
 from tenbin.config.run_config import OPTIONS, RunConfig
 from tenbin.config.values import split_list
 from tenbin.errors import ConfigError
 from tenbin.sandbox.printable import shown
+
+if TYPE_CHECKING:
+    from tenbin.config.profiles import Profile
 
 
 def build_config(given: Mapping[str, Any], where: str = "") -> RunConfig:
@@ -43,6 +45,8 @@ def complete_config(values: dict[str, Any]) -> RunConfig:
             raise ConfigError(f"--tasks {values['tasks'][0]}: no task has this name", hint)
     if "system_prompt" not in values and os.environ.get("SYSTEM_PROMPT"):
         values.update(check_values({"system_prompt": os.environ["SYSTEM_PROMPT"]}))
+    from tenbin.config.profiles import find_profile
+
     profile = find_profile(values.get("profile"))
     _apply_profile(profile, values)
     if values.get("sample_data") and values.get("data_dir"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tenbin.config.build import check_values
 from tenbin.config.run_config import OPTIONS
@@ -19,8 +18,7 @@ MODELS, AT_ONCE = "models", "models_at_once"
 """Keys of a run file besides the options: a list of models, and how many run at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsFile:
+class ModelsFile(NamedTuple):
     """Options and a list of models, from a file or from Python."""
 
     shared: Mapping[str, Any]

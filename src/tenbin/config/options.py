@@ -6,17 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from tenbin.config.values import Kind
 
 F = TypeVar("F", bound=Callable[..., Any])
-_METADATA = "option"
+R = TypeVar("R", bound="OptionsRecord")
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Options that stand under one heading of a command's help."""
 
     title: str
@@ -41,8 +39,7 @@ GROUPS = (SELECTION, MODEL, WORKERS, PROMPTS, GENERATION, DATA, OUTPUT, SWEEP)
 """In the order of a command's help."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option of a run: a flag, a key of run files and a keyword in Python."""
 
     name: str
@@ -99,27 +96,51 @@ def option(
         recorded: Whether it is part of what a run is, always or only `when set`.
         repeatable: Whether the flag may be given several times.
     """
-    chosen = group.commands if commands is None else commands
-    details = {
-        "kind": kind, "help": help.replace("{default}", str(default)), "group": group,
-        "metavar": metavar, "commands": (*chosen, *also), "in_files": in_files,
-        "recorded": recorded, "repeatable": repeatable,
-    }  # fmt: skip
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata={_METADATA: details})
-    return field(default=default, metadata={_METADATA: details})
+    return Option(
+        "", kind, default, help.replace("{default}", str(default)), group, metavar,
+        (*(group.commands if commands is None else commands), *also),
+        in_files, recorded, repeatable,
+    )  # fmt: skip
 
 
-def declared_options(record: type) -> dict[str, Option]:
-    """The options that a record's fields declare, by name, in their order."""
-    return {
-        one.name: Option(one.name, default=_default(one), **one.metadata[_METADATA])
-        for one in fields(record)
-    }
+class OptionsRecord:
+    """A frozen record whose fields are options, each declared with `option()`.
 
+    Not a dataclass: importing `dataclasses` takes longer than all else that `--help` needs.
+    """
 
-def _default(one: Field[Any]) -> Any:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+    options: ClassVar[dict[str, Option]]
+    """The declared options by name, in their order."""
+
+    def __init_subclass__(cls) -> None:
+        cls.options = {
+            name: one._replace(name=name) for name, one in vars(cls).items() if type(one) is Option
+        }
+        for name in cls.options:
+            delattr(cls, name)
+
+    def __init__(self, **values: Any) -> None:
+        """A record of these values, and of the defaults of all other options."""
+        unknown = [name for name in values if name not in self.options]
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no option {', '.join(unknown)}")
+        for name, one in self.options.items():
+            default = dict(one.default) if isinstance(one.default, dict) else one.default
+            vars(self)[name] = values.get(name, default)
+
+    def replaced(self: R, **values: Any) -> R:
+        """The record with other values of these options."""
+        return type(self)(**{**vars(self), **values})
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name}: a {type(self).__name__} is frozen; see `replaced`")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({values})"
 
 
 def show_in_signature(
@@ -133,7 +154,6 @@ def show_in_signature(
     """
 
     def decorate(function: F) -> F:
-        # `inspect` is there already: dataclasses import it.
         import inspect
 
         signature = inspect.signature(function)

@@ -8,7 +8,6 @@ writes the last two.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tenbin.config import values
@@ -21,20 +20,19 @@ from tenbin.config.options import (
     SELECTION,
     SWEEP,
     WORKERS,
-    declared_options,
+    OptionsRecord,
     option,
 )
-from tenbin.config.profiles import Profile, find_profile
 from tenbin.config.values import CROSSFIT
 
 if TYPE_CHECKING:
+    from tenbin.config.profiles import Profile
     from tenbin.records import Thinking
 
 AUTO = "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class RunConfig:
+class RunConfig(OptionsRecord):
     """Everything a run depends on, checked and in its types."""
 
     tasks: tuple[str, ...] = option(
@@ -246,6 +244,8 @@ class RunConfig:
     @property
     def profile_settings(self) -> Profile:
         """The profile's settings."""
+        from tenbin.config.profiles import find_profile
+
         return find_profile(self.profile)
 
     @property
@@ -281,7 +281,7 @@ class RunConfig:
         }
 
 
-OPTIONS = declared_options(RunConfig)
+OPTIONS = RunConfig.options
 """Every option by name, in the order of declaration."""
 
 

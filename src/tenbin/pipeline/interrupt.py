@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import socket
 import sys
 import threading
 import time
@@ -156,6 +155,9 @@ class _Guard:
         self._first = 0
         """The same as `number`, by what the listening thread has heard."""
         self._steps: list[tuple[float, Callable[[int], None]]] = []
+        # Here: `--help` needs no socket, and should be instant.
+        import socket
+
         self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)
         self._writer.setblocking(False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from tenbin.analysis.sweep.options import swept_tasks
@@ -52,7 +52,7 @@ def execute_sweep(
         ConfigError: There is one option only.
     """
     if not (config.templates or config.num_fewshot_sweep or config.seeds > 1):
-        config = replace(config, templates=(ALL,))
+        config = config.replaced(templates=(ALL,))
     _check_options(choose_cells(config))
     finished = execute(config, listener, backend, write)
     report = sweep_report(finished.result, RunOutcomes(finished), metric)
@@ -74,7 +74,7 @@ def check_auto(
             "to choose on the scored documents themselves: tenbin sweep --select_on crossfit",
         )
     selection = config.select_on or DEFAULT_SELECTION
-    swept = replace(config, select_on=selection, template=None, templates=(ALL,))
+    swept = config.replaced(select_on=selection, template=None, templates=(ALL,))
     setups = choose_cells(swept)
     selecting = selecting_cells(swept, setups)
     data = load_data(swept, [*setups, *selecting], listener.transfer)
@@ -86,7 +86,7 @@ def execute_auto(
 ) -> CompletedRun:
     """Choose a template for every task on documents held out, then score with it."""
     swept, setups, selecting, data = check_auto(config, listener)
-    asked = replace(swept, template=config.template, templates=config.templates)
+    asked = swept.replaced(template=config.template, templates=config.templates)
     with ExitStack() as held:
         folder = None
         if write:

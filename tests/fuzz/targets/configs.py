@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -104,7 +103,7 @@ def _check_config(config: RunConfig, folder: Path) -> None:
         known = build_config(read_run_file(again))
     except TenbinError as error:
         raise PropertyError(f"a stored run file is refused: {error}") from error
-    if known != replace(config, output_path=None):
+    if known != config.replaced(output_path=None):
         raise PropertyError("a stored run file gives another config")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +128,8 @@ def check_entries(entries: Sequence[Entry], listener: Listener) -> None:
         config = entry.config
         try:
             check_arguments(backend_settings(config))
-            asked = replace(
-                config,
-                output_path=None,
-                **{name: getattr(blank, name) for name in _OF_THE_MODEL},
-            )
+            of_the_model = {name: getattr(blank, name) for name in _OF_THE_MODEL}
+            asked = config.replaced(output_path=None, **of_the_model)
             if repr(asked) not in seen:
                 seen[repr(asked)] = _prepared(config, listener)
             # Which model it is, its own run finds out before it loads it.
