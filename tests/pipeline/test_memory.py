@@ -25,7 +25,7 @@ from tenbin.pipeline import finish, judge, run
 from tenbin.pipeline.progress import Listener
 from tenbin.records import Request, Response
 
-FEW, MANY, EXAMPLES = 2_500, 5_500, 300
+FEW, MANY, EXAMPLES = 2_100, 4_100, 300
 """Prompts and samples are made by the thousand: two of these are there at once."""
 STAGES = {
     run: ("load_data", "_plan", "ask"),
