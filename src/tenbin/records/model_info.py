@@ -1,7 +1,7 @@
 """One description of a model out of many: what workers, or earlier runs, say of their engine.
 
-Knows plain values only. Workers on equal machines say the same; that a probe was remembered by one
-and made by another is no difference, nor is what each counted.
+Workers on equal machines say the same. Whether a probe was run or read from the probe cache is no
+difference, nor is what each worker counted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How far several columns of answers to the same items say the same.
+"""Agreement between several columns of answers to the same items.
 
-Answers are whole numbers, one row an item and one column a language (or a mode); MISSING stands
-where there is none. Everything is a sum over items, so each estimate is a `Measured`, ready for any
-interval. Knows numbers alone: not what was asked, in which language, or why an answer is missing.
+Answers are whole numbers, one row per item and one column per language (or mode); MISSING marks a
+missing answer. Everything is a sum over items, so each estimate is a `Measured`, for which any
+interval can be computed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 MISSING = -1
-"""In place of an answer that failed or could not be read: it is no answer, and never equals one."""
+"""Stands for an answer that failed or could not be read; it never equals an answer."""
 
 
 def share(items: Sequence[str], holds: Values) -> Measured:
-    """The share of items of which something holds; NaN marks items that do not count."""
+    """The share of items for which something holds; items with NaN do not count."""
     import numpy as np
 
     counted = ~np.isnan(holds)
@@ -40,7 +40,7 @@ def ratio(
     clusters: Sequence[str] | None = None,
     linear: bool = False,
 ) -> Measured:
-    """The sum of a first column over the sum of a second.
+    """The sum of the first column divided by the sum of the second.
 
     Args:
         names: One a row.
@@ -54,7 +54,7 @@ def ratio(
 
 
 def same_answer(first: Answers, second: Answers) -> Values:
-    """1 where both gave one answer, 0 where they gave two, NaN where one gave none."""
+    """1 where both answers are equal, 0 where they differ, NaN where one is missing."""
     import numpy as np
 
     both = (first != MISSING) & (second != MISSING)
@@ -62,7 +62,7 @@ def same_answer(first: Answers, second: Answers) -> Values:
 
 
 def same_in_all(answers: Answers) -> Values:
-    """1 where all columns gave one answer, NaN where one of them gave none."""
+    """1 where all answers are equal, 0 where they differ, NaN where one is missing."""
     import numpy as np
 
     complete = (answers != MISSING).all(axis=1)
@@ -70,7 +70,7 @@ def same_in_all(answers: Answers) -> Values:
 
 
 def cohen_kappa(items: Sequence[str], first: Answers, second: Answers) -> Measured | None:
-    """Agreement of two columns beyond what their own habits would give by chance.
+    """Agreement of two columns beyond chance, given how often each gives each answer.
 
     Returns:
         None where it is undefined: nothing was answered by both, or both always say the same one
@@ -132,7 +132,7 @@ def krippendorff_alpha(items: Sequence[str], answers: Answers) -> Measured | Non
 
 
 def same_by_chance(answers: Answers) -> float | None:
-    """How often all columns would say the same if each kept its habits and ignored the item."""
+    """How often all columns would agree by chance, given how often each gives each answer."""
     import numpy as np
 
     complete = answers[(answers != MISSING).all(axis=1)]
@@ -157,7 +157,7 @@ class Flip:
 
 
 def flips(answers: Answers) -> list[Flip]:
-    """All items, those with the most scattered answers first; ties stay in the order of items."""
+    """All items, those with the most diverse answers first; ties stay in the order of items."""
     import numpy as np
 
     found = []
@@ -182,7 +182,7 @@ def _ratio_of_sums(sums: Values) -> Values:
 
 
 def _divided(top: Values, bottom: Values) -> Values:
-    """Division that gives 0 where there is nothing to divide by."""
+    """The quotient, or 0 where the divisor is 0."""
     import numpy as np
 
     bottom = np.asarray(bottom, dtype=np.float64)

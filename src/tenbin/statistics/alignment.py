@@ -1,8 +1,7 @@
-"""Which rows of several languages hold the same item: shown by the data, never guessed.
+"""Finds which rows of several languages hold the same item, from the data alone.
 
-A key of the data's own decides. Without one, row numbers serve where the gold answers agree row for
-row, which is evidence and no proof; its strength is computed. Otherwise somebody has to say it.
-Knows rows by number, key and gold answer; does not know files, runs or what was answered.
+A key of the data decides. Without one, row numbers are used if the gold answers agree row for row,
+which is evidence and no proof; its strength is computed. Otherwise the user has to state it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tenbin.errors import ResultError
 
 Method = Literal["id", "row", "file"]
 _SHOWN = 10
-"""Rows that a message lists before it only counts."""
+"""Rows that a message lists; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def align(
 
 
 def alignment_help(sources: Sequence[Source]) -> str:
-    """How to say which rows belong together."""
+    """The hint on how to state which rows belong together."""
     names = [source.language for source in sources[:2]]
     return (
         f'say it with --alignment FILE: {{"{names[0]}": [0, 1, 2, …], "{names[-1]}": [0, 2, 1, …]}}'
@@ -178,7 +177,7 @@ def _items_from_file(
 def _checked(
     method: Method, sources: Sequence[Source], items: Mapping[str, Mapping[int, str]], key: str
 ) -> Alignment:
-    """Refuse what does not agree on the right answers, and count what is not shared."""
+    """Refuse items whose gold answers differ, and count items that not all languages have."""
     gold: dict[str, dict[str, str]] = {}
     for source in sources:
         for row in source.rows:

@@ -1,8 +1,8 @@
-"""Errors of scores that are no means, by drawing clusters again and again.
+"""Bootstrap errors, by cluster, of scores that are not means.
 
-Every statistic here is a function of summed rows, one row a cluster. Clusters with equal rows are
-alike to it, so a resample is a multinomial draw over distinct rows and two thousand of them are one
-matrix product. Knows rows and a function of their sum; does not know documents or metrics.
+Every statistic here is a function of summed rows, one row per cluster. Clusters with equal rows are
+interchangeable, so a resample is a multinomial sample over distinct rows, and two thousand of them
+are one matrix product.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RESAMPLES = 2000
 LEVEL = 0.95
 
 _AT_ONCE = 20_000_000
-"""Numbers held at once while drawing."""
+"""Numbers held in memory at once while resampling."""
 _DRAWS_A_BINOMIAL = 8
 _LARGEST = 1e100
 """Scores beyond this have no error: its cubes would leave the range of a float."""
@@ -29,18 +29,18 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """A score as a function of summed rows, and what is drawn together."""
+    """A score as a function of summed rows, and the strata in which clusters are resampled."""
 
     rows: Array
     """Clusters × features."""
     score: Callable[[Array], Array]
     """From sums, shape (..., features), to scores, shape (...)."""
     strata: NDArray[Any] | None = None
-    """A number for each cluster: clusters are drawn among those of the same number. None: all."""
+    """The stratum of each cluster: clusters are resampled within it. None: one stratum."""
 
     @property
     def degrees(self) -> int:
-        """Clusters less strata: what the deviation of the resamples rests on."""
+        """Clusters minus strata: the degrees of freedom of the resamples."""
         return len(self.rows) - len(self.groups())
 
     def groups(self) -> list[Array]:
@@ -54,21 +54,20 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """What resampling says of a score."""
+    """Standard error and interval of a score, from resamples."""
 
     stderr: float
     low: float | None
-    """None where all resamples give the same score: they show nothing of what might have been."""
+    """None where all resamples give the same score, which says nothing about its variation."""
     high: float | None
 
 
 def bootstrap(resampling: Resampling, seed: int, resamples: int = RESAMPLES) -> Bootstrap | None:
-    """Standard error and 95 % interval; None where a stratum has one cluster only.
+    """Standard error and 95 % interval; None where a stratum has only one cluster.
 
-    There is none either for scores beyond all measure, as of a perplexity whose unit is wrong.
-
-    The interval is the bias-corrected and accelerated one (BCa). Its level is widened as a t
-    interval is wider than a normal one, since resamples vary by (G-1)/G too little.
+    None too for scores out of range, such as a perplexity with a wrong unit. The interval is the
+    bias-corrected and accelerated one (BCa). Its level is widened as a t interval is wider than a
+    normal one, because resamples vary too little, by the factor (G-1)/G.
     """
     groups = resampling.groups()
     if any(len(rows) < 2 for rows in groups):
@@ -104,14 +103,14 @@ def resampled_scores(resampling: Resampling, seed: int, resamples: int = RESAMPL
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """Rows to draw from, each as often as it occurs."""
+    """Rows to resample from, with their frequencies."""
 
     rows: Array
     counts: NDArray[Any]
 
     @classmethod
     def of(cls, rows: Array) -> _Drawn:
-        """Equal rows become one where that makes them few."""
+        """Merge equal rows if that leaves few of them."""
         import numpy as np
 
         distinct, counts = np.unique(rows, axis=0, return_counts=True)
@@ -133,7 +132,7 @@ class _Drawn:
 
 
 def _acceleration(resampling: Resampling) -> float:
-    """How the error changes with the score itself, from leaving out one cluster at a time."""
+    """The acceleration of BCa, by the jackknife: leaving out one cluster at a time."""
     import numpy as np
 
     total = resampling.rows.sum(axis=0)

@@ -1,8 +1,7 @@
-"""Scores of a whole confusion matrix.
+"""Scores of a confusion matrix.
 
 Every function takes counts of shape (..., K, K), rows the gold classes and columns the predicted
-ones, and gives an array of shape (...), so that a thousand resampled matrices cost one call. Knows
-nothing of documents or labels.
+ones, and returns an array of shape (...), so that a thousand resampled matrices are one call.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Sum the documents of one metric up into a row of the results, with its error.
-
-Knows measured documents; does not know tasks, models or how a document came to its value.
-"""
+"""Summarise the documents of one metric as a row of the results, with its error."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ def summarise(
     higher_is_better: bool = True,
     top: float | None = 1.0,
 ) -> ScoreRow:
-    """Give one number for the documents of one metric in one cell.
+    """Summarise the documents of one metric in one cell.
 
     Failed documents are counted and left out of the value.
 

@@ -1,8 +1,7 @@
-"""Scores of several members together: the mean over their documents, and the mean over members.
+"""Scores of a group: the mean over the documents of its members, and the mean over its members.
 
 The same item in several languages is one unit, however often it is asked, so documents are joined
-across members before any error is worked out. Knows measured documents and the family each member
-is of; does not know tasks, languages or models.
+across members before any error is computed.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ class Member:
 def group_estimates(
     members: Sequence[Member], seed: int = 0, top: float | None = 1.0
 ) -> tuple[Estimate, Estimate]:
-    """The mean weighted by documents, and the plain mean of the members' scores.
+    """The mean weighted by documents, and the unweighted mean of the members' scores.
 
-    Members are fixed: the error is that of other items, not of other languages. Members without a
-    scored document weigh nothing.
+    Members are fixed: the error is for other items, not for other languages. Members without a
+    scored document have no weight.
 
     Args:
         members: Cells of one metric.
@@ -63,7 +62,7 @@ def group_estimates(
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Which documents of all members are one unit, and which units are drawn together."""
+    """Which documents of all members are one unit, and which units are resampled together."""
 
     clusters: list[NDArray[Any]]
     """For each member, the number of each document's cluster."""
@@ -139,7 +138,8 @@ def _resampled(
     seed: int,
     top: float | None,
 ) -> Estimate:
-    """Clusters drawn for all members at once, each resample scored member by member."""
+    """Bootstrap: clusters are resampled for all members at once, and each resample is scored per
+    member."""
     import numpy as np
 
     blocks = []

@@ -1,8 +1,7 @@
 """A score with its standard error and its 95 % interval.
 
-Means get analytic errors that hold where documents come in clusters; other scores are resampled by
-cluster. Which interval covers what it says was settled by simulation, see docs/statistics.md.
-Knows measured documents; does not know tasks, models or reports.
+Means get analytic errors that are valid for clustered documents; other scores are resampled by
+cluster. The kinds of interval were chosen by simulated coverage, see docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One number and how sure it is."""
+    """A value with its standard error and interval."""
 
     value: float | None
-    """None when nothing was scored, or where the score is beyond the range of a float."""
+    """None when nothing was scored, or where the score is out of the range of a float."""
     stderr: float | None
     """None when there are fewer than two clusters."""
     low: float | None
-    """The 95 % interval's ends; None where the data say nothing about them."""
+    """The ends of the 95 % interval; None where they cannot be determined."""
     high: float | None
     n: int
     """Documents."""
@@ -114,7 +113,7 @@ def within(values: Array, top: float | None) -> bool:
 def mean_estimate(
     value: float, influences: list[Array], n: int, top: float | None = None
 ) -> Estimate:
-    """A mean from what each cluster adds to its deviation.
+    """A mean with its error, from the influence of each cluster.
 
     Args:
         value: The mean.
@@ -142,7 +141,7 @@ def mean_estimate(
 
 
 def t_interval(value: float, stderr: float, degrees: int) -> tuple[float, float]:
-    """The value and as many errors around it as 95 % ask for."""
+    """The t interval around the value."""
     reach = t_quantile(degrees) * stderr
     return value - reach, value + reach
 
@@ -150,11 +149,11 @@ def t_interval(value: float, stderr: float, degrees: int) -> tuple[float, float]
 def wilson_interval(
     value: float, stderr: float, clusters: int, degrees: int, top: float = 1.0
 ) -> tuple[float, float]:
-    """Wilson's interval for as many independent documents as the error is worth.
+    """Wilson's interval with the effective number of independent documents.
 
-    Near 0 and near the top, values vary less than they would somewhat farther in, so an interval
-    of the observed error is too short on the inner side. Without any variation (all right, all
-    wrong) each cluster counts as one document.
+    Near 0 and near the top, values vary less than they would a little farther inside, so an
+    interval from the observed error is too short on the inner side. Without any variation (all
+    right, all wrong) each cluster counts as one document.
     """
     share = value / top
     if stderr > 0 and 0 < share < 1:
@@ -168,12 +167,12 @@ def wilson_interval(
 
 
 def t_quantile(degrees: int, level: float = LEVEL) -> float:
-    """How many errors a two-sided t interval reaches."""
+    """The factor of the standard error in a two-sided t interval."""
     return t_point((1 + level) / 2, degrees)
 
 
 def t_point(share: float, degrees: int) -> float:
-    """Where a t distribution has this share below it."""
+    """The quantile of a t distribution."""
     # scipy.stats gives the same number and takes three times as long to import.
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 

@@ -1,10 +1,10 @@
-"""One metric of one cell as arrays: what every estimator of this stage works on.
+"""One metric of one cell as arrays: the input of every estimator.
 
-All of our scores are functions of sums over documents: a mean is the sum of values over their
-number, a confusion-matrix score is a function of the counted pairs, a perplexity one of summed
-log-likelihoods and lengths. So each document becomes a row of features, and a score of any part,
-resample or fold of the documents is `score(sum of rows)`. A thousand resamples are one matrix
-product. Knows outcomes; does not know what they came from.
+All scores are functions of sums over documents: a mean is the sum of values over their number, a
+confusion-matrix score is a function of the counted pairs, a perplexity one of summed
+log-likelihoods and lengths. So each document becomes a row of features, and the score of any
+subset, resample or fold of the documents is `score(sum of rows)`. A thousand resamples are one
+matrix product.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RATIOS: dict[str, Callable[[Array], Array]] = {
     "weighted_perplexity": perplexity.weighted_perplexity,
     "bits_per_byte": perplexity.bits_per_byte,
 }
-"""Aggregations of whole texts, whose documents weigh as much as they are long."""
+"""Aggregations of whole texts, in which documents are weighted by their length."""
 
 _COUNTED: dict[str, Callable[[Array], Array]] = {
     "bleu": translation.bleu,

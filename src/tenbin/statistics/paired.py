@@ -1,8 +1,6 @@
 """Compare two sides on the same documents: difference, interval, test, correction for many tests.
 
-Pairing takes out how hard the documents are, which both sides share. Knows measured documents; does
-not know whether the sides are models, templates, backends or settings, nor whether they may be
-compared.
+Pairing removes the difficulty of the documents, which both sides share.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides on the documents that both scored; differences are the other less the baseline."""
+    """Two sides on the documents that both scored; differences are the other minus the baseline."""
 
     n: int
     clusters: int
@@ -52,9 +50,9 @@ class Comparison:
     p_value: float
     """Two-sided, of no difference."""
     test: str
-    """`mcnemar`, `sign-flip` or `swap`; with `, exact` where nothing was drawn."""
+    """`mcnemar`, `sign-flip` or `swap`; with `, exact` where no random permutations were used."""
     detectable: float | None
-    """The smallest difference that such a comparison finds four times out of five."""
+    """The smallest difference that such a comparison finds with 80 % power."""
 
 
 def compare(
@@ -118,9 +116,9 @@ def compare(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Corrected p-values: below 5 %, the chance of any false finding among all is at most 5 %.
+    """p-values with Holm's correction: the family-wise error rate is at most 5 % at a level of 5 %.
 
-    The smallest is multiplied by their number, the next by one less, and so on; none comes out
+    The smallest is multiplied by their number, the next by one less, and so on; none becomes
     smaller than one before it.
     """
     order = sorted(range(len(p_values)), key=lambda at: p_values[at])
@@ -134,7 +132,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What is worked out in one way for means and in another for other scores."""
+    """What is computed differently for means and for other scores."""
 
     stderr: float | None
     low: float | None
@@ -145,7 +143,7 @@ class _Found:
 
 
 def _of_means(first: Measured, second: Measured, seed: int, top: float | None) -> _Found:
-    """Means of documents: their differences, summed by cluster, are all there is to know."""
+    """Means of documents: their differences, summed by cluster, are sufficient."""
     import numpy as np
 
     steps = second.cluster_sums()[:, 0] - first.cluster_sums()[:, 0]
@@ -171,7 +169,7 @@ def _of_means(first: Measured, second: Measured, seed: int, top: float | None) -
 
 
 def _of_scores(first: Measured, second: Measured, seed: int) -> _Found:
-    """Any functions of sums: both sides are drawn together, and swapped."""
+    """Other functions of sums: both sides are resampled together, and swapped for the test."""
     import numpy as np
 
     if first.features.shape[1] != second.features.shape[1]:
@@ -191,9 +189,10 @@ def _of_scores(first: Measured, second: Measured, seed: int) -> _Found:
 
 
 def _bonett_price(steps: Array, sizes: Array) -> tuple[float, float]:
-    """A t interval after adding a document won and a document lost (Bonett and Price, 2012).
+    """A t interval after adding one document won and one lost (Bonett and Price, 2012).
 
-    Where few documents differ, the observed ones vary too little, and not at all where none does.
+    Where few documents differ, the observed differences vary too little, and not at all where none
+    does.
     """
     import numpy as np
 

@@ -1,7 +1,6 @@
-"""Tests that exchange two sides: if neither is better, each cluster's sides could have swapped.
+"""Permutation tests: if neither side is better, the two sides of each cluster are exchangeable.
 
-A cluster is swapped as a whole, so its documents may depend on each other in any way. Knows arrays
-of clusters; does not know documents or metrics.
+A cluster is swapped as a whole, so its documents may depend on each other in any way.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
 DRAWS = 9_999
 ENUMERATED = 13
-"""Clusters that differ, up to which all 2^G ways are gone through."""
+"""With at most this many differing clusters, all 2^G permutations are enumerated."""
 _AT_ONCE = 10_000_000
 
 
 def mcnemar(wins: int, losses: int) -> float:
-    """McNemar's exact two-sided test: as many wins or losses as this, of fair coins."""
+    """The p-value of McNemar's exact two-sided test."""
     from scipy import stats  # type: ignore[import-untyped]
 
     if wins + losses == 0:
@@ -32,10 +31,10 @@ def mcnemar(wins: int, losses: int) -> float:
 
 
 def sign_flip_counts(sums: Whole) -> float:
-    """The exact two-sided test of clusters whose differences are whole numbers, however many.
+    """The exact two-sided sign-flip test of clusters whose differences are whole numbers.
 
     The sum of all differences under random signs is a sum of binomials, one for each size of
-    difference; their distributions are folded into one.
+    difference; their distributions are convolved.
 
     Args:
         sums: For each cluster, wins less losses.
@@ -105,7 +104,7 @@ def swap_sides(
 def _exchange(
     differing: NDArray[np.bool_], distance: Callable[[Array], Array], seed: int, draws: int
 ) -> tuple[float, bool]:
-    """How often an exchange leads as far from zero as was observed."""
+    """The share of permutations at least as far from zero as the observed difference."""
     import numpy as np
 
     places = np.flatnonzero(differing)

@@ -1,8 +1,7 @@
 """Scores of whole texts: how well a model predicts them, per unit of length.
 
 Every function takes sums of shape (..., 2), the negative log-likelihood of the texts in nats and
-their length in some unit, and gives an array of shape (...): the longer a text, the more it counts.
-Knows nothing of documents or units.
+their length in some unit, and returns an array of shape (...). Texts are weighted by their length.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def weighted_perplexity(sums: Array) -> Array:
-    """Between how many equally likely units the model hesitates; infinite beyond a float's range.
+    """Perplexity per unit; infinite where it is out of the range of a float.
 
     That happens where the unit is wrong: a Japanese page without a space is one word.
     """
@@ -30,7 +29,7 @@ def weighted_perplexity(sums: Array) -> Array:
 
 
 def bits_per_byte(sums: Array) -> Array:
-    """How many bits a byte of the texts would take, were the model used to compress them."""
+    """Bits per byte of the texts, if the model were used to compress them."""
     bits: Array = _nats(sums) / math.log(2)
     return bits
 

@@ -1,10 +1,10 @@
-"""Whether answers prefer a position: more A's than a model without habits would give.
+"""Position bias: whether answers prefer a position, such as A.
 
-Measured against a model that is right as often, and that takes each wrong position equally often
-when it is wrong. At chance accuracy that is the even distribution, at full accuracy the gold
-answers' own. How many answers are right says all there is to know about such a model's accuracy;
-given that number, the distribution of what it chooses is known exactly, and is drawn from. Knows
-positions as numbers.
+Compared with a model that is right equally often and, when it is wrong, takes each wrong position
+equally often. At chance accuracy that is the uniform distribution, at full accuracy the
+distribution of the gold answers. The number of right answers is a sufficient statistic of such a
+model's accuracy; given that number, the distribution of its choices is known exactly and can be
+sampled.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class PositionBias:
     gold: tuple[int, ...]
     """How often each position was right."""
     expected: tuple[float, ...]
-    """How often a model without habits, right as often, would have chosen it."""
+    """How often a model without position bias, right equally often, would choose it."""
     distance: float
-    """Total variation between `chosen` and `expected`: the share of answers to be moved."""
+    """Total variation distance between `chosen` and `expected`."""
     chance_distance: float
-    """What `distance` is on average where there is no bias: n answers never fit exactly."""
+    """The mean of `distance` without bias: n answers never fit exactly."""
     p_value: float
 
 
@@ -90,7 +90,7 @@ def position_bias(
 
 
 _Strata = Sequence[tuple[tuple[int, int], int]]
-"""((gold position, positions offered), items) pairs: such items are alike to an unbiased model."""
+"""((gold position, positions offered), items) pairs: an unbiased model treats such items alike."""
 
 
 def _expected(strata: _Strata, right: int, size: int) -> Values:
@@ -106,7 +106,7 @@ def _expected(strata: _Strata, right: int, size: int) -> Values:
 
 
 def _draw(strata: _Strata, right: int, size: int, seed: int, draws: int) -> Counts:
-    """Positions chosen by an unbiased model with that many right answers, many times over."""
+    """Positions chosen by an unbiased model with that many right answers, in many simulations."""
     import numpy as np
 
     generator = np.random.default_rng(seed)

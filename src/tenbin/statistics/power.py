@@ -1,7 +1,4 @@
-"""What a score of this precision could have shown: the smallest difference likely to be found.
-
-Knows an interval's width; does not know what was measured.
-"""
+"""Power: the smallest difference that a score of this precision could detect."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ CORRELATION = 0.5
 """Taken between two models on one document where only one of them is known; see
 docs/statistics.md."""
 FEWEST = 5
-"""Clusters: with fewer, the interval fills the whole scale, and its width says nothing more."""
+"""Clusters: with fewer, the interval spans the whole scale, and its width says nothing."""
 TOO_FEW = "too few documents"
 """The reason that stands where there is no interval because of that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detectable:
-    """Differences that a test at 5 % finds four times out of five."""
+    """Differences that a test at 5 % finds with 80 % power."""
 
     half_width: float
     """Of the score's own 95 % interval."""
@@ -53,9 +50,9 @@ def interval_of(found: Estimate | Comparison) -> Interval:
 
 
 def detectable(found: Estimate) -> Detectable | None:
-    """What a run like this one could tell from another; None where nothing can be said.
+    """Differences that a run of this precision can detect; None where that is unknown.
 
-    It rests on the interval's width rather than on the standard error, which is 0 where all
+    It is based on the interval's width rather than on the standard error, which is 0 where all
     documents are right.
     """
     if found.low is None or found.high is None or found.clusters < FEWEST:

@@ -1,9 +1,8 @@
-"""Choose among options measured on the same documents, and score the choice honestly.
+"""Choose among options measured on the same documents, with an unbiased score of the choice.
 
-The best of several scores is too good: it was picked for its luck too. Cross-fitting removes that.
-The documents are cut into folds; each fold is scored by the option that is best on all the others,
-so no document helps to choose what it is scored by. Knows measured options; does not know whether
-they are templates, shots or models.
+The best of several scores is biased upwards, because it was also chosen for its luck. Cross-fitting
+removes that bias. The documents are divided into folds; each fold is scored by the option that is
+best on all other folds, so no document helps to choose the option it is scored by.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
 
 FOLDS = 10
 REPEATS = 20
-"""Cuts into folds that are averaged, so that one lucky cut decides nothing."""
+"""Divisions into folds that are averaged, so that the result does not depend on one of them."""
 HALVES = 60
 """Halves of the documents that tell how much an honest score varies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An option picked on all documents, and what picking is worth."""
+    """The option chosen on all documents, and its naive and unbiased scores."""
 
     best: int
     """The option with the best score on all documents."""
@@ -147,11 +146,11 @@ class _Race:
 
 
 def honest_estimate(choice: Choice, seed: int, top: float | None) -> Estimate:
-    """The honest score with an error that knows of the choice.
+    """The honest score with an error that accounts for the choice.
 
-    Taking the folds' choices as given, the error is too small where options are close, since
-    choices and scores hang together; over halves, which choose with fewer documents, it is too
-    large. The mean of both variances covers as it should, which was settled by simulation.
+    With the folds' choices taken as fixed, the error is too small where options are close, because
+    choices and scores are correlated; from halves, which choose with fewer documents, it is too
+    large. The mean of both variances gives the right coverage, as simulations showed.
     """
     given = estimate(choice.honest, seed, top)
     if given.stderr is None or choice.deviation is None or given.value is None:

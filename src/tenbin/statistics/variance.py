@@ -1,9 +1,9 @@
 """How much of a score's variance comes from the prompt, the examples and the items.
 
-Values of one metric for every template × draw of examples × document are taken as a crossed design
-without repetition, each factor a random one. Mean squares against their expectations give the
-variance components (analysis of variance by the method of moments); they add up to the variance of
-one score: one template, one draw, n documents. Knows arrays only.
+Values of one metric for every template × sample of examples × document are treated as a crossed
+design without repetition, each factor random. Mean squares and their expectations give the variance
+components (analysis of variance by the method of moments); they add up to the variance of one
+score: one template, one sample of examples, n documents.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _FACTORS = ("prompt", "examples", "items")
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The variance of one score, divided by where it comes from."""
+    """The variance of one score, divided by its sources."""
 
     variance: float
     """Of the score of one template with one draw of examples on this many documents."""
     prompt: float
-    """Share of the variance due to the wording: its own effect, and how items take to it."""
+    """Share of the variance due to the wording: its own effect, and its interaction with items."""
     examples: float
-    """Share due to the draw of examples, whatever it meets."""
+    """Share due to the sample of examples, with all its interactions."""
     items: float
-    """Share due to which documents were drawn."""
+    """Share due to the sample of documents."""
     components: dict[str, float]
     """Variance of each effect on a single value; interactions joined by ` × `."""
 

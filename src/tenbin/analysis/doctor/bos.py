@@ -1,4 +1,4 @@
-"""How prompts begin: one beginning-of-sequence token, none, or by mistake two."""
+"""Checks BOS tokens: prompts should begin with one, not with none or two."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def measure_beginning(readings: Sequence[TokenizedPrompt], vocabulary: Vocabular
 
 
 def judge_beginning(found: Beginning) -> list[Finding]:
-    """What of it matters."""
+    """The findings."""
     findings = []
     doubled = sum(documents for count, documents in found.leading.items() if count > 1)
     if doubled:

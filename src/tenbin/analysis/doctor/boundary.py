@@ -1,6 +1,6 @@
-"""Where a prompt ends and an answer begins: do their tokens stay apart, and what is asked if not?
+"""Checks the border between prompt and answer: whether a token spans it.
 
-Compares what the engine would ask with how the tokenizer reads prompt and answer as one text.
+Compares the tokens that the engine would score with the tokens of prompt and answer as one text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AROUND = 3
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """How prompts and answers meet in one cell."""
+    """Counts of what happens at the border in one cell."""
 
     encoding: Literal["joint", "separate"]
     documents: int
@@ -36,7 +36,7 @@ class Boundary:
     moved_space: int
     """Documents whose prompt ends in white space that is scored with the answer."""
     other_tokens: int
-    """Choices that are asked in other tokens than the text's own, which spell the same text."""
+    """Choices that are scored with other tokens than the text's own, which spell the same text."""
     other_text: int
     """Choices whose tokens, as asked, do not spell prompt and answer."""
     lost: int
@@ -94,7 +94,7 @@ def _differs(
     whole: tuple[int, ...],
     decode: Decode,
 ) -> str | None:
-    """How what is asked differs from the text's own tokens, if it does."""
+    """How the scored tokens differ from the text's own tokens, if they do."""
     if not answer:
         return "lost"
     if asked == whole:
@@ -105,7 +105,7 @@ def _differs(
 
 
 def judge_boundary(found: Boundary) -> list[Finding]:
-    """What of it matters."""
+    """The findings."""
     judged = (
         (found.lost, _lost_answer),
         (found.other_text, _other_text),

@@ -1,7 +1,7 @@
-"""Answers as rows of tokens: their lengths, and whether one of them begins another.
+"""Checks the tokens of answers: their lengths, and whether one is a prefix of another.
 
-Raw log-likelihood adds up over tokens, so that a longer answer starts with a handicap, and one that
-continues another can never beat it.
+A log-likelihood is a sum over tokens, so that a longer answer has a disadvantage, and one that
+continues another can never have a higher one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def label_tokens(reading: TokenizedPrompt) -> list[Ids]:
 
 
 def judge_labels(found: Labels, metrics: Sequence[str]) -> list[Finding]:
-    """What of it matters.
+    """The findings.
 
     Args:
         found: The numbers.

@@ -1,4 +1,4 @@
-"""What a run would compute, in tokens: every row alone, and every shared beginning once."""
+"""Estimates what a run computes, in tokens: with every row alone, and with shared prefixes once."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _WIDTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Tokens to compute for the documents that were looked at, and about how many for all."""
+    """Tokens to compute for the examined documents, and an estimate for all."""
 
     documents: int
     of: int
     """Documents in all."""
     rows: int
     tokens: int
-    """Every row from its first token."""
+    """Tokens with every row computed from its first token."""
     distinct: int
-    """Every beginning that rows share counted once."""
+    """Tokens with every shared prefix counted once."""
     written: int
     """Tokens that generation adds at most."""
 
     def scaled(self, number: int) -> int:
-        """A count for all documents, from those that were looked at."""
+        """An estimate for all documents, from those that were examined."""
         return round(number * self.of / self.documents) if self.documents else 0
 
 
@@ -62,7 +62,7 @@ def measure_cost(readings: Sequence[TokenizedPrompt], rows: Sequence[bytes], of:
 
 
 def count_distinct(rows: Iterable[bytes]) -> int:
-    """Distinct beginnings of all rows: the nodes of their prefix tree."""
+    """Distinct prefixes of all rows: the nodes of their prefix tree."""
     # Rows that share their first n tokens stand together in any order by bytes.
     ordered = sorted(rows)
     shared = sum(_common(first, second) for first, second in pairwise(ordered))

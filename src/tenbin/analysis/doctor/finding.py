@@ -1,7 +1,4 @@
-"""What a check says of one task under one template: how grave it is, how often, and what to do.
-
-Knows no check; every check in this folder gives these.
-"""
+"""The findings of the checks: severity, message, counts and remedy, for one task and template."""
 
 from __future__ import annotations
 
@@ -11,13 +8,13 @@ from typing import Literal
 
 Severity = Literal["ok", "note", "warning", "problem"]
 SEVERITIES: tuple[Severity, ...] = ("ok", "note", "warning", "problem")
-"""From nothing to say, over good to know and a score to doubt, to a score that means nothing."""
+"""Severities: nothing found, a note, a doubtful score, a meaningless score."""
 MOST_EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A document in which something shows."""
+    """A document in which something was found."""
 
     document: str
     seen: str
@@ -30,7 +27,7 @@ class Finding:
     check: str
     """Which check: boundary, bos, specials, …"""
     code: str
-    """What it found, in a word that stays the same."""
+    """The kind of finding, a fixed word."""
     severity: Severity
     title: str
     """The same for every cell in which it is found."""
@@ -44,7 +41,7 @@ class Finding:
 
 
 def worst(severities: Iterable[Severity]) -> Severity:
-    """The gravest; `ok` of none."""
+    """The highest severity; `ok` without findings."""
     return max(severities, key=SEVERITIES.index, default="ok")
 
 

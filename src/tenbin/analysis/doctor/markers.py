@@ -1,7 +1,7 @@
-"""Words of a template that look like special tokens, and how a tokenizer reads them.
+"""Words of a template that look like special tokens, and how a tokenizer encodes them.
 
-`<NL>`, `[INST]`, `<<SYS>>`, `<|im_start|>`, `</s>`: one token to the model they were written for,
-a handful of punctuation to another. Knows texts and token ids; knows no document.
+`<NL>`, `[INST]`, `<<SYS>>`, `<|im_start|>`, `</s>`: one token for the model they were written for,
+several pieces of punctuation for another.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def read_markers(
 def judge_markers(
     markers: Sequence[Marker], documents: int, stop: Sequence[str], from_chat: bool = False
 ) -> list[Finding]:
-    """What of it matters.
+    """The findings.
 
     Args:
         markers: How each is read.

@@ -1,7 +1,6 @@
-"""Special tokens of the model that stand in documents as text.
+"""Checks documents whose text contains special tokens of the model.
 
-A review that quotes `</s>` ends the sequence for the model in the middle of the prompt. Knows
-documents and prompts; knows no tokenizer but the list of its special words.
+A review that quotes `</s>` ends the sequence for the model in the middle of the prompt.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _AROUND = 12
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """Documents of one cell that bring special tokens with them."""
+    """Documents of one cell whose text contains special tokens."""
 
     documents: int
     injected: int
@@ -64,7 +63,7 @@ def measure_injection(
 
 
 def judge_injection(found: Injection) -> list[Finding]:
-    """What of it matters."""
+    """The findings."""
     if not found.injected:
         return []
     return [

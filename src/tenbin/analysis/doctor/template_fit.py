@@ -1,7 +1,8 @@
-"""Which templates look meant for a model: a hint with its reason, never a choice.
+"""Assesses which templates suit a model: a hint with its reason; nothing is chosen by it.
 
-Signs are the model's name, its chat template and its vocabulary. A chat template says that someone
-wrote one, not that the model was tuned with it; where nothing speaks, that is what is said.
+It looks at the model's name, its chat template and its vocabulary. A chat template shows that
+somebody wrote one, not that the model was tuned with it; without any sign, that is what the result
+says.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Fit:
 
 
 def chat_kind(chat_template: str | None) -> str | None:
-    """What family a chat template belongs to; `its own` where it is none of the known."""
+    """The family of a chat template; `its own` if it is none of the known ones."""
     if not chat_template:
         return None
     return next((name for mark, name in _CHAT_KINDS if mark in chat_template), "its own")
@@ -63,7 +64,7 @@ def chat_kind(chat_template: str | None) -> str | None:
 def judge_fit(
     template: Template, markers: Sequence[Marker], vocabulary: Vocabulary, chat_applied: bool
 ) -> Fit:
-    """What speaks for this template and this model, or against them.
+    """The signs for or against this template with this model.
 
     Args:
         template: The wording.

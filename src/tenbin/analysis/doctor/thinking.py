@@ -1,6 +1,6 @@
-"""Whether a model that thinks would be run as if it did not, or with marks that are not its own.
+"""Checks whether a thinking model would be run without thinking, or with wrong marks.
 
-Judges what a model's files show; whether it really thinks, only its texts would show.
+This is judged from the model's files; whether it really thinks is only seen in its texts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether prompts fit the window: examples left out, text cut, documents that cannot be asked."""
+"""Checks whether prompts fit the window: dropped examples, truncated text, no room at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tenbin.records.tokenized import TokenizedPrompt
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """Lengths of one cell against the window, in tokens."""
+    """Lengths of one cell compared with the window, in tokens."""
 
     documents: int
     window: int
@@ -79,7 +79,7 @@ def needed(reading: TokenizedPrompt) -> int:
 
 
 def judge_overflow(found: Overflow) -> list[Finding]:
-    """What of it matters."""
+    """The findings."""
     findings = []
     if found.refused:
         findings.append(

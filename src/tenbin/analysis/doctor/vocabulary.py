@@ -1,4 +1,5 @@
-"""How well a vocabulary covers a text: unknown tokens, broken characters, characters a token."""
+"""Checks how well a vocabulary covers a text: unknown tokens, split characters, characters per
+token."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class Spelling:
 
     @property
     def characters_per_token(self) -> float:
-        """How much text a token carries."""
+        """Characters per token."""
         return self.characters / self.tokens if self.tokens else 0.0
 
 
@@ -99,7 +100,7 @@ def join_spelling(language: str, parts: Iterable[Spelling]) -> Spelling:
 
 
 def judge_spelling(found: Spelling) -> list[Finding]:
-    """What of it matters."""
+    """The findings."""
     findings = []
     if found.unknown:
         share = found.unknown_share
