@@ -65,9 +65,9 @@ class NotebookProgress(Listener):
         else:
             self._draw(f"downloading {name}: {done / 1e6:.1f} MB", seldom=True)
 
-    def prepare(self, what: str, done: int, total: int) -> None:
+    def prepare(self, what: str, done: int, total: int, unit: str = "documents") -> None:
         """Work on documents without the model."""
-        self._draw(f"{what}: {done:,} of {total:,} documents", seldom=done < total)
+        self._draw(f"{what}: {done:,} of {total:,} {unit}", seldom=done < total)
 
     def start(self, total: int, work: float) -> None:
         """The model is about to be asked."""

@@ -1,4 +1,4 @@
-"""`tenbin validate`: check tasks before spending time on a model."""
+"""`tenbin validate`: check tasks before spending time on a model, or count what a folder holds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tenbin.cli.flags import add_options
 
     parser.add_argument(
-        "names", nargs="+", metavar="TASK_OR_FILE", help="names as in --tasks, or task files"
+        "names",
+        nargs="*",
+        metavar="TASK_OR_FILE",
+        help="names as in --tasks, or task files; none: a census of the folders of --include_path",
     )
     add_options(parser, "validate")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what was checked; the exit code is 1 when there is an error."""
+    """Print what was checked; the exit code is 1 when there is an error.
+
+    A census informs: refused files of a folder are no error.
+    """
     from rich.text import Text
 
     from tenbin.cli.flags import flags_of
@@ -30,8 +36,11 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.report.terminal.console import make_console
     from tenbin.sandbox.printable import visible
 
+    flags = flags_of(options)
+    if not options.names:
+        return _print_census(build_config({"tasks": "*", **flags}))
     console = make_console()
-    config = build_config({"tasks": options.names, **flags_of(options)})
+    config = build_config({"tasks": options.names, **flags})
     errors = 0
     for task in _tasks(options, config):
         checked = validate_selected(task, config)
@@ -48,6 +57,31 @@ def execute(options: argparse.Namespace) -> int:
             line = visible(f"  {finding.severity}: {finding.where}: {finding.message}")
             console.print(Text(line, style), soft_wrap=True)
     return 1 if errors else 0
+
+
+def _print_census(config: RunConfig) -> int:
+    from tenbin.errors import ConfigError
+    from tenbin.pipeline.cells import reach_of
+    from tenbin.pipeline.census import take_census
+    from tenbin.report.terminal.census import print_census
+    from tenbin.report.terminal.progress import open_progress
+    from tenbin.tasks.installed import included_place
+
+    folders = [included_place(place) for place in config.include_path]
+    for folder in folders:
+        if not folder.is_dir():
+            raise ConfigError(
+                f"--include_path {folder}: a census is taken of folders",
+                "name the file itself: tenbin validate FILE",
+            )
+    if not folders:
+        raise ConfigError(
+            "nothing to validate: neither tasks nor folders are named",
+            "name tasks or task files, or a folder of them with --include_path",
+        )
+    census = take_census(folders, reach_of(config), open_progress())
+    print_census(census, ", ".join(config.include_path))
+    return 0
 
 
 def _tasks(options: argparse.Namespace, config: RunConfig) -> list[Task]:

@@ -23,8 +23,8 @@ class Listener:
     def transfer(self, name: str, done: int, total: int | None) -> None:
         """A file is being downloaded: bytes so far, and in all where that is known."""
 
-    def prepare(self, what: str, done: int, total: int) -> None:
-        """Work on documents without the model, such as `making prompts`: documents done, of all."""
+    def prepare(self, what: str, done: int, total: int, unit: str = "documents") -> None:
+        """Work without the model, such as `making prompts`: documents or files done, of all."""
 
     def start(self, total: int, work: float) -> None:
         """The model is about to be asked.

@@ -29,7 +29,7 @@ class _StepTimer:
         self._what, self._began = "", 0.0
         self._first = self._last = 0
 
-    def line(self, what: str, done: int, total: int) -> str | None:
+    def line(self, what: str, done: int, total: int, unit: str) -> str | None:
         """Return the line to show; None while the step has not taken long."""
         now = time.monotonic()
         if what != self._what or done < self._last:
@@ -40,9 +40,9 @@ class _StepTimer:
         if elapsed < _SECONDS_OF_RATE or done == self._first:
             return None
         if done >= total:
-            return f"{what}: {total:,} documents in {_clock(elapsed)}"
+            return f"{what}: {total:,} {unit} in {_clock(elapsed)}"
         left = _clock(elapsed * (total - done) / (done - self._first))
-        return f"{what}: {done:,} of {total:,} documents, about {left} left"
+        return f"{what}: {done:,} of {total:,} {unit}, about {left} left"
 
 
 class _Estimate:
@@ -99,9 +99,9 @@ class LineProgress(Listener):
             self._printed = now
             self.message(f"fetching {name}: {_size(done, total)}")
 
-    def prepare(self, what: str, done: int, total: int) -> None:
+    def prepare(self, what: str, done: int, total: int, unit: str = "documents") -> None:
         """Print a preparation step's progress every 15 seconds, and its end if it took long."""
-        line, now = self._step.line(what, done, total), time.monotonic()
+        line, now = self._step.line(what, done, total, unit), time.monotonic()
         if line and (done >= total or now - self._printed >= _SECONDS_BETWEEN_LINES):
             self._printed = now
             self.message(line)
@@ -170,9 +170,9 @@ class BarProgress(Listener):
         end = "\n" if done == total else "\r"
         self._console.print(f"fetching {name}: {_size(done, total)}", end=end)
 
-    def prepare(self, what: str, done: int, total: int) -> None:
+    def prepare(self, what: str, done: int, total: int, unit: str = "documents") -> None:
         """Overwrite one line with a step's progress; it stays at the end of a long step."""
-        line = self._step.line(what, done, total)
+        line = self._step.line(what, done, total, unit)
         if line:
             end = "\n" if done >= total else "\r"
             # Full width, so that no end of the previous, longer line remains.
