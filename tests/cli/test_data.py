@@ -110,3 +110,18 @@ def test_fetch_needs_a_folder_and_a_network(folder, capsys):
     assert code == 1 and "give --data_dir DIR" in err
     code, _, err = said(capsys, "data", "fetch", *FLAGS, "--offline")
     assert code == 1 and "tenbin is offline" in err
+
+
+def test_neither_list_nor_fetch_runs_code_of_task_files(folder, capsys):
+    (folder / "tasks/utils.py").write_text("open('canary', 'w')\n")
+    functions = "process_docs: !function utils.clean\n"
+    (folder / "tasks/words.yaml").write_text(TASK + functions)
+    own = TASK.replace("task: words", "task: made") + "custom_dataset: !function utils.make\n"
+    (folder / "tasks/made.yaml").write_text(own)
+    for split in ("test", "train"):
+        write_rows(folder / f"data/owner/words/ja/{split}.jsonl", ROWS)
+    for action in ("list", "fetch"):
+        code, out, _ = said(capsys, "data", action, "words,made", *FLAGS[1:], "--json")
+        assert code == 0, out
+    assert [entry["state"] for entry in json.loads(out)] == ["kept", "kept", "made", "made"]
+    assert not (folder / "canary").exists()

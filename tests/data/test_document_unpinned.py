@@ -181,6 +181,24 @@ class Library(SimpleNamespace):
         return self.answer
 
 
+def test_keys_that_some_rows_lack(tmp_path):
+    """lm-eval's tasks find None there, as the datasets library gives it; others find nothing."""
+    rows = [{"id": "a", "x": 1}, {"id": "b", "hint": "h"}, {"id": "c", "x": 2, "hint": None}]
+    write_rows(tmp_path / "owner/set/test.jsonl", rows)
+    choice = DataChoice(data_dir=tmp_path)
+
+    def fields(**more):
+        dataset = Dataset("owner/set", pinned=False, **more)
+        return [document.fields for document in load_documents(dataset, "test", choice).documents]
+
+    assert fields() == rows
+    assert fields(equal_keys=True) == [
+        {"id": "a", "x": 1, "hint": None},
+        {"id": "b", "x": None, "hint": "h"},
+        {"id": "c", "x": 2, "hint": None},
+    ]
+
+
 def test_hub_set_through_the_library(monkeypatch):
     library = Library(answer=ROWS)
     monkeypatch.setitem(sys.modules, "datasets", library)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,37 @@ def read_unpinned(dataset: Dataset, split: str, choice: DataChoice) -> Loaded:
     files = row_files(dataset, paths)
     recorded: list[DataFile] = []
     if dataset.process_docs is None:
-        return documents_of(_counted(files, recorded)), recorded, notices
+        keys = _Keys()
+        documents = documents_of(keys.noted(_counted(files, recorded)))
+        if dataset.equal_keys and keys.differ:
+            documents = keys.completed(documents)
+        return documents, recorded, notices
     rows = as_dataset(files, recorded, str(dataset.process_docs))
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return _processed(dataset, split, rows, f"{paths[0]}{more}", (recorded, notices))
+
+
+class _Keys:
+    """The keys of rows as they come, and whether all rows have the same."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, None] = {}
+        self.differ = False
+
+    def noted(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows."""
+        for number, row in enumerate(rows):
+            if row.values.keys() != self._keys.keys():
+                self.differ = number > 0
+                self._keys |= dict.fromkeys(row.values)
+            yield row
+
+    def completed(self, documents: DiskList[Document]) -> DiskList[Document]:
+        """Return the documents with None for keys that they lack."""
+        missing = dict.fromkeys(self._keys)
+        return DiskList(
+            replace(document, fields={**missing, **document.fields}) for document in documents
+        )
 
 
 def row_files(dataset: Dataset, paths: Iterable[Path]) -> list[RowFile]:

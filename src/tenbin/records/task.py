@@ -94,6 +94,9 @@ class Dataset:
     """Makes the rows of all splits itself; called with `metadata` and `options` as keywords."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The task's metadata, where `custom_dataset` gets it."""
+    equal_keys: bool = False
+    """Whether a key that some rows of a JSON file lack is None in them, as in lm-eval; otherwise a
+    template that names it is refused for these rows."""
 
 
 @dataclass(frozen=True, slots=True)

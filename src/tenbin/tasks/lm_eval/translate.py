@@ -248,6 +248,7 @@ def _dataset(keys: Keys, path: Path, name: str) -> Dataset:
         process_docs=keys.function("process_docs"),
         custom_dataset=custom,
         metadata=dict(metadata) if custom and isinstance(metadata, Mapping) else {},
+        equal_keys=True,
     )
 
 
