@@ -65,7 +65,7 @@ def test_list_names_what_a_run_looks_for(folder, capsys):
     ]
     code, out, _ = said(capsys, "data", "list", *FLAGS)
     assert "✓" in out and "✗" in out
-    assert "1 of 2 splits are here" in out
+    assert "1 of 2 splits are here. " in out
 
 
 def test_list_of_the_catalogue_and_of_unknown_names(folder, capsys):

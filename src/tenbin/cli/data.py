@@ -97,9 +97,11 @@ def _print_table(wanted: Sequence[TaskSplit]) -> None:
         table.add_row(*(visible(cell) for cell in cells))
     console = make_console()
     console.print(table)
-    missing = sum(not one.place.found and one.place.origin != "function" for one in wanted)
+    made = sum(one.place.origin == "function" for one in wanted)
+    here = sum(bool(one.place.found) for one in wanted)
+    functions = f", {made:,} are made by functions" if made else ""
     console.print(
-        f"{len(wanted) - missing:,} of {len(wanted):,} splits are here. A split may also be "
+        f"{here:,} of {len(wanted) - made:,} splits are here{functions}. A split may also be "
         ".parquet, .json, .csv, .tsv, .txt, or gzipped JSON (docs/data.md).",
         highlight=False,
         soft_wrap=True,
