@@ -22,7 +22,11 @@ Steps = tuple[tuple[str | TaskFunction, Mapping[str, Any]], ...]
 
 _CUSTOM = "custom"
 """The step that is a function of the task."""
-_REFUSED = {"decontaminate": "lm-eval's own does nothing with its answers"}
+_REFUSED = {
+    "decontaminate": "lm-eval's own gives no answers",
+    "ACP_grammar_filter": "lm-eval gets it from Python code that a task's functions import",
+}
+"""Names that lm-eval's files can hold and tenbin does not serve, with the reason."""
 
 
 def check(steps: Steps, repeats: int = 1) -> None:
@@ -38,7 +42,9 @@ def check(steps: Steps, repeats: int = 1) -> None:
     """
     for name, options in _named(steps):
         if name in _REFUSED:
-            raise TaskError(f"filter {name!r} is not served: {_REFUSED[name]}", "leave it out")
+            raise TaskError(
+                f"filter {name!r} is not served: {_REFUSED[name]}", "use another filter"
+            )
         if name == _CUSTOM:
             check_options(f"filter {name!r}", options, {"filter_fn": FUNCTION})
             continue

@@ -39,6 +39,12 @@ _OF_LM_EVAL: Mapping[tuple[str, str], Metric] = {
 """Those of lm-eval's task files that tenbin's own tasks do not use, by kind and name: some names
 mean something else in another kind of task."""
 
+_REFUSED = {
+    "bypass": "it measures nothing; answers are always written down",
+    "rouge": "it stands for several: name rouge1, rouge2, rougeL or rougeLsum",
+    "wer": "lm-eval loads it from the `evaluate` library, by network",
+}
+"""Names that lm-eval's files can hold and tenbin does not serve, with the reason."""
 _ALIASES = {"matthews_corrcoef": "mcc"}
 _OVER_VALUES = ("mean", "nanmean", "median")
 _NAMED = (
@@ -77,6 +83,8 @@ def find_metric(name: str, kind: Kind | None = None) -> Metric:
     others = [found for (_, known), found in _OF_LM_EVAL.items() if known == name]
     if others:
         return others[0]
+    if name in _REFUSED:
+        raise TaskError(f"metric {name!r} is not served: {_REFUSED[name]}", "use another metric")
     names = list(dict.fromkeys([*METRICS, *(known for _, known in _OF_LM_EVAL), *added]))
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {', '.join(close)}? " if close else ""
@@ -91,7 +99,9 @@ def used_metric(task: Task, use: MetricUse) -> Metric:
     """
     plain = (use.function, use.aggregation, use.higher_is_better, task.process_results)
     if all(one is None for one in plain):
-        return find_metric(use.metric, task.kind)
+        found = find_metric(use.metric, task.kind)
+        if found.aggregation != OWN_FUNCTION:
+            return found
     base = None if use.function or task.process_results else _registered(task, use)
     better = use.higher_is_better
     if better is None:
