@@ -13,7 +13,7 @@ from tenbin.errors import ConfigError, ResultError
 from tenbin.records import Outcome
 from tenbin.results.samples import Outcomes, outcomes_of
 from tenbin.results.schema import RunResult, Sample
-from tenbin.statistics.measured import Measured, measured
+from tenbin.statistics.measured import Measured, known_aggregation, measured
 from tenbin.statistics.paired import Comparison, compare, holm
 from tenbin.statistics.power import interval_of
 from tenbin.version import __version__
@@ -145,6 +145,8 @@ class ComparisonReport:
     comparisons: tuple[MetricComparison, ...]
     unmatched: Mapping[str, list[str]]
     """Run name → ids that took no part."""
+    not_compared: Mapping[str, list[str]] | None = field(default=None, metadata=ABSENT)
+    """Task id → metrics that only a function of the task can aggregate; None if there are none."""
 
     def to_json(self) -> dict[str, Any]:
         """What `tenbin compare --format json` prints."""
@@ -180,6 +182,12 @@ def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
         for pair, differing in found
         for metric in _metrics(pair, wanted.metrics)
     ]
+    not_compared = _not_compared(pairs)
+    if not rows:
+        raise ResultError(
+            "no metric can be compared: functions of the tasks aggregate all documents at once",
+            "; ".join(f"{id}: {', '.join(names)}" for id, names in not_compared.items()),
+        )
     corrected = holm([row.p_value for row in rows])
     return ComparisonReport(
         tenbin_version=__version__,
@@ -192,7 +200,23 @@ def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
         ),
         # Who names cells has left the others out on purpose.
         unmatched={} if wanted.cells else _unmatched(sides, cells, pairs),
+        not_compared=not_compared or None,
     )
+
+
+def _not_compared(pairs: Sequence[_Pair]) -> dict[str, list[str]]:
+    """Metrics that stored documents do not give again: a function of the task aggregates them."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        details = pair.baseline.result.details[pair.baseline.id]
+        names = [
+            metric
+            for metric, detail in details.items()
+            if detail.aggregation and not known_aggregation(detail.aggregation)
+        ]
+        if names:
+            found[pair.baseline.id] = names
+    return found
 
 
 def _cells(side: Side) -> dict[str, StoredCell]:
@@ -290,10 +314,15 @@ def _metrics(pair: _Pair, wanted: Sequence[str]) -> Iterator[str]:
             f"{pair.baseline.id} and {pair.other.id} have no metric in common",
             f"one has {', '.join(mine)}; the other {', '.join(theirs)}",
         )
+    comparable = [
+        metric
+        for metric in shared
+        if not mine[metric].aggregation or known_aggregation(mine[metric].aggregation)
+    ]
     if not wanted:
-        yield shared[0]
+        yield from comparable[:1]
     elif "all" in wanted:
-        yield from shared
+        yield from comparable
     else:
         missing = [metric for metric in wanted if metric not in shared]
         if missing:
@@ -330,7 +359,8 @@ def _compared(
     theirs = _outcomes(outcomes[pair.second], pair.other.id, metric)
     first, second = measured(detail.aggregation, mine), measured(detail.aggregation, theirs)
     # Perplexities have no highest value; all other metrics run from 0 to 1 or to 100.
-    top = None if detail.states("weight") else 100.0 if detail.unit == "%" else 1.0
+    unbounded = detail.states("weight") or detail.aggregation == "perplexity"
+    top = None if unbounded else 100.0 if detail.unit == "%" else 1.0
     better = detail.higher_is_better
     found: Comparison = compare(first, second, abs(pair.baseline.config.seed), better, top)
     interval = interval_of(found)

@@ -167,7 +167,7 @@ def _entries(metric: Metric, raw: Any) -> dict[str, Any] | None:
             return {"value": _number(metric, logprob), "weight": _number(metric, weight)}
         if aggregation in OVER_CLASSES:
             gold, predicted = (int(one) for one in raw)
-            return {"value": float(gold == predicted), "gold": gold, "predicted": predicted}
+            return {"value": float(gold == predicted), "item": (gold, predicted)}
         if aggregation in TRANSLATION:
             return _translated(aggregation, *raw)
         if aggregation == "brier_score":

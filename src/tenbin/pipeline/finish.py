@@ -17,7 +17,6 @@ from typing import Any
 from tenbin.backends.base import Backend
 from tenbin.config import RunConfig
 from tenbin.journal.answers import Answers
-from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.interrupt import finishing, note_saved, seconds_to_save
 from tenbin.pipeline.judge import JudgedDocuments
@@ -58,8 +57,8 @@ class CompletedRun:
     def samples(self) -> Iterator[Sample]:
         """Every document as a row of samples.parquet, made when it is asked for."""
         aggregations = {
-            setup.cell: {name: metric.aggregation for name, metric in metric_names(setup.task)}
-            for setup in self.setups
+            cell: {row.metric: row.aggregation for row in rows}
+            for cell, rows in self.scores.items()
         }
         for one in self.judged:
             yield make_sample(
@@ -120,10 +119,20 @@ def finish(
         notify: Told what the user should know.
     """
     setups = state.setups
-    scores, groups = summarise_cells(setups, judged), summarise_groups(setups, judged)
+    scores = summarise_cells(setups, judged)
+    groups = summarise_groups(setups, judged, scores)
     description = dict(state.backend.describe())
     engines = engines_of(state.answers.given_by(description))
-    notices = engine_notices(engines)
+    notices = [
+        *engine_notices(engines),
+        *(
+            f"{row.id}: {row.metric}: {row.notice}"
+            for rows in scores.values()
+            for row in rows
+            if row.notice
+        ),
+        *(notice for group in groups for notice in group.notices),
+    ]
     for notice in notices:
         notify(notice)
     told = model_entries(engines, description)

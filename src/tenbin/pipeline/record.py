@@ -117,7 +117,7 @@ def record(
             for s in setups
             if s.task.kind == "generate"
         },
-        groups={g.id: _score_entries(g.id, g.rows) for g in groups},
+        groups={g.id: _score_entries(g.alias or g.id, g.rows) for g in groups},
         group_subtasks={g.id: list(g.members) for g in groups},
         group_details={g.id: _group_details(g, percent_metrics(setups)) for g in groups},
         failures={

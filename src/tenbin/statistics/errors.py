@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,6 +37,8 @@ def summarise(
     """
     found = estimate(documents, seed, top)
     row = score_row(id, name, found, documents.failed, higher_is_better, aggregation)
+    if aggregation == "f1" and found.n and found.value is None:
+        return replace(row, notice="f1 is defined for two classes, and there are more")
     if aggregation in RATIOS and found.n:
         return replace(row, weight=float(documents.features[:, 1].sum()))
     return row
@@ -66,6 +69,41 @@ def summarise_group(
     return (
         score_row(id, name, weighted, failed, higher_is_better, aggregation),
         score_row(id, name, unweighted, failed, higher_is_better, aggregation),
+    )
+
+
+def combine_rows(rows: Sequence[ScoreRow], id: str) -> tuple[ScoreRow, ScoreRow]:
+    """Means of scores whose documents cannot be scored together, by documents and by score.
+
+    The scores are taken as independent of each other; there is no interval.
+    """
+    scored = [row for row in rows if row.value is not None]
+    sizes = [row.n for row in scored]
+    return _combined(rows, scored, sizes, id), _combined(rows, scored, [1] * len(scored), id)
+
+
+def _combined(
+    rows: Sequence[ScoreRow], scored: Sequence[ScoreRow], weights: Sequence[int], id: str
+) -> ScoreRow:
+    total = sum(weights)
+    value = stderr = None
+    if scored:
+        pairs = list(zip(scored, weights, strict=True))
+        value = math.fsum(weight * (row.value or 0.0) for row, weight in pairs) / total
+        errors = [(weight * row.stderr) ** 2 for row, weight in pairs if row.stderr is not None]
+        stderr = math.sqrt(math.fsum(errors)) / total if len(errors) == len(scored) else None
+    return ScoreRow(
+        id=id,
+        metric=rows[0].metric,
+        value=value,
+        stderr=stderr,
+        n=sum(row.n for row in scored),
+        failed=sum(row.failed for row in rows),
+        higher_is_better=rows[0].higher_is_better,
+        stderr_method="none" if stderr is None else "bootstrap",
+        clusters=sum(row.clusters for row in scored),
+        interval_method="none",
+        aggregation=rows[0].aggregation,
     )
 
 

@@ -293,6 +293,9 @@ def _counts(outcome: Outcome) -> tuple[float, ...]:
 
 
 def _classes(outcome: Outcome, value: float) -> tuple[float, float]:
+    if outcome.item is not None:
+        gold, predicted = outcome.item
+        return gold, predicted
     if outcome.gold is None or (outcome.predicted is None and value):
         raise ResultError(
             f"{outcome.cell.id}: {outcome.metric} of document {outcome.document} has no class",

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tenbin.errors import NothingScored, ResultError
 from tenbin.results.samples import Outcomes
-from tenbin.results.schema import CellConfig, RunResult
-from tenbin.statistics.measured import Measured, measured
+from tenbin.results.schema import CellConfig, MetricDetail, RunResult
+from tenbin.statistics.measured import Measured, known_aggregation, measured
 from tenbin.statistics.selection import on_shared_documents, widened
 
 
@@ -94,7 +94,7 @@ def _swept(
     selecting: bool,
 ) -> Swept:
     details = result.details[ids[0]]
-    used: str = metric if metric is not None and metric in details else next(iter(details))
+    used: str = metric if metric is not None and metric in details else _first_metric(details)
     detail = details[used]
     configs = {id: result.configs[id] for id in ids}
     choosing = [] if selecting else [id for id in ids if configs[id].role == "select"]
@@ -111,6 +111,12 @@ def _swept(
         else (),
         select_split=configs[choosing[0]].split if choosing else None,
     )
+
+
+def _first_metric(details: Mapping[str, MetricDetail]) -> str:
+    """The first metric whose documents can be scored again, without a function of the task."""
+    kept = (name for name, detail in details.items() if known_aggregation(detail.aggregation))
+    return next(kept, next(iter(details)))
 
 
 def _options(

@@ -192,6 +192,9 @@ def _print_notes(report: ComparisonReport, console: Console) -> None:
         console.print(Text(line, style="yellow"))
     for name, ids in report.unmatched.items():
         console.print(Text(f"{name}: not compared: {', '.join(ids)}", style="yellow"))
+    for id, names in (report.not_compared or {}).items():
+        line = f"{id}: not compared: {', '.join(names)}: a function of the task aggregates them"
+        console.print(Text(line, style="yellow"))
     tests = "1 test" if report.tests == 1 else f"{report.tests:,} tests"
     line = f"difference: other minus baseline. * p below 0.05 after Holm correction for {tests}."
     console.print(Text(line, style="dim"))
