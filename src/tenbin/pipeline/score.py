@@ -68,7 +68,8 @@ def _measured(setup: CellSetup, judged: JudgedDocuments) -> dict[str, tuple[Metr
             if name not in metrics:
                 metrics[name] = metric_of(setup.task, outcome)
                 gathered[name] = _gathering(metrics[name])
-            seen.add(name)
+            if outcome.value is not None:
+                seen.add(name)
             gathered[name].add(outcome, number)
     own = setup.task.process_results is not None or any(
         use.function is not None for use in setup.task.metrics
@@ -76,7 +77,7 @@ def _measured(setup: CellSetup, judged: JudgedDocuments) -> dict[str, tuple[Metr
     return {
         name: (metric, gathered[name].measured())
         for name, metric in metrics.items()
-        if name in seen or not own
+        if name in seen or not (own and seen)
     }
 
 
