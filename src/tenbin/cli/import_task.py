@@ -76,11 +76,13 @@ def _to_tenbin(options: argparse.Namespace) -> str:
 
     from tenbin.pipeline.cells import reach_of
     from tenbin.records import DEFAULT_TEMPLATE
+    from tenbin.tasks.installed import package_label
     from tenbin.tasks.lm_eval.conversion import to_tenbin
     from tenbin.tasks.lm_eval.reading import read_task_file
 
     read = read_task_file(Path(options.task), reach_of(_config(options)))
-    return to_tenbin(read, options.template or DEFAULT_TEMPLATE)
+    label = package_label(read.path.resolve())
+    return to_tenbin(read, options.template or DEFAULT_TEMPLATE, label)
 
 
 def _to_lm_eval(options: argparse.Namespace) -> str:

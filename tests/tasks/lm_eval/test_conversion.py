@@ -12,9 +12,10 @@ import pytest
 from tenbin.cli import main
 from tenbin.errors import TaskError
 from tenbin.files.yaml_text import read_yaml, write_yaml
-from tenbin.tasks.lm_eval.conversion import to_tenbin
+from tenbin.tasks.lm_eval.conversion import to_lm_eval, to_tenbin
 from tenbin.tasks.lm_eval.reading import read_task_file
 from tenbin.tasks.lm_eval.templates import translate_templates
+from tenbin.tasks.lm_eval.translate import translate
 from tests.conftest import ROOT
 
 FILES = ROOT / "tests" / "golden" / "lm_eval_files"
@@ -108,8 +109,12 @@ def test_functions_are_refused_by_name(tmp_path: Path) -> None:
         "task: x\ndataset_path: json\ntest_split: test\ndoc_to_text: a\ndoc_to_target: b\n"
         "process_docs: !function rows.clean\n"
     )
-    with pytest.raises(TaskError, match=r"no plain file.*process_docs \(.*rows\.py: clean\)"):
+    said = r"no plain file.*process_docs \(.*rows\.py: clean\)"
+    with pytest.raises(TaskError, match=said):
         to_tenbin(read_task_file(path))
+    mapping = read_task_file(path).mapping
+    with pytest.raises(TaskError, match=said):
+        to_lm_eval(translate(mapping, path).require(), "default", mapping)
 
 
 @pytest.mark.parametrize(

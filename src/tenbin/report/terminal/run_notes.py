@@ -122,7 +122,8 @@ def origin_lines(result: RunResult) -> list[str]:
     functions = set()
     for id, config in result.configs.items():
         if config.origin is not None:
-            origin = config.origin.package or str(PurePath(config.origin.path).parent)
+            folder = str(PurePath(config.origin.path).parent)
+            origin = config.origin.package or ("the working folder" if folder == "." else folder)
             ids.setdefault(origin, []).append(id)
             functions |= {(one.file, one.sha256) for one in config.origin.functions}
     for origin, names in ids.items():

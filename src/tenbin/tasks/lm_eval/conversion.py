@@ -16,12 +16,13 @@ import yaml
 from tenbin.errors import TaskError
 from tenbin.files.yaml_text import parse_yaml, write_yaml
 from tenbin.records import DEFAULT_TEMPLATE, Task, Template
+from tenbin.tasks.lm_eval.functions import named_functions
+from tenbin.tasks.lm_eval.index import OWN_KEYS as TENBIN_KEYS
 from tenbin.tasks.lm_eval.reading import ReadFile
 from tenbin.tasks.lm_eval.task_keys import fault_of
 from tenbin.tasks.lm_eval.templates import OWN_KEYS, RULES, WORDING, translate_templates
-from tenbin.tasks.lm_eval.translate import Translation, translate
+from tenbin.tasks.lm_eval.translate import translate
 
-_TENBIN_KEYS = ("rules", "templates", "versions", "languages", "dataset", "variants")
 _OUTPUT_TYPES = {
     "choice": "multiple_choice",
     "generate": "generate_until",
@@ -58,7 +59,7 @@ def to_tenbin(read: ReadFile, template: str = DEFAULT_TEMPLATE, package: str | N
         TaskError: The file is no plain task of lm-eval's, or a key cannot be used here.
     """
     mapping, path = read.mapping, read.path
-    own = [key for key in _TENBIN_KEYS if key in mapping]
+    own = sorted({"rules", *TENBIN_KEYS} & mapping.keys())
     if own:
         raise TaskError(
             f"{path}: is in tenbin's form already: it has {', '.join(own)}",
@@ -66,7 +67,8 @@ def to_tenbin(read: ReadFile, template: str = DEFAULT_TEMPLATE, package: str | N
         )
     if isinstance(mapping.get("task"), list) or "task_list" in mapping:
         raise TaskError(f"{path}: describes a group, not a task", "import its tasks one by one")
-    before = _without_functions(translate(mapping, path), path).require()
+    before = translate(mapping, path).require()
+    _refuse_functions(before, path)
     words = {key: mapping[key] for key in WORDING if key in mapping}
     rest = {key: value for key, value in mapping.items() if key not in WORDING}
     written = {
@@ -100,26 +102,26 @@ def to_lm_eval(task: Task, template: str, mapping: Mapping[str, Any] | None = No
     Raises:
         TaskError: Naming every key that lm-eval does not have.
     """
-    written = _task_mapping(task, template) if mapping is None else _plain(mapping, template)
     path = Path(task.source)
+    _refuse_functions(task, path)
+    written = _task_mapping(task, template) if mapping is None else _plain(mapping, template)
     text = (
         f"# Made by `tenbin import-task --to lm-eval` from {path.name}, "
         f"{task.name} {task.version}, template {template}.\n" + write_yaml(written, blocks=True)
     )
-    after = _without_functions(translate(_parsed(text), path), path).require()
+    after = translate(_parsed(text), path).require()
     _check_equal(task, after, template, after.default_template, path, plain=mapping is None)
     return text
 
 
-def _without_functions(translation: Translation, path: Path) -> Translation:
-    functions = [f"{one.key} ({one.what})" for one in translation.needs if one.kind == "trust"]
-    if functions and translation.task is not None:
+def _refuse_functions(task: Task, path: Path) -> None:
+    functions = [f"{key} ({function})" for key, function in named_functions(task)]
+    if functions:
         raise TaskError(
             f"{path}: is no plain file: it names Python functions: {', '.join(functions)}",
             "run it as it is with --trust_tasks; to import it, write these keys in Jinja, and "
             "prepare the rows beforehand",
         )
-    return translation
 
 
 def _plain(mapping: Mapping[str, Any], template: str) -> dict[str, Any]:
