@@ -92,6 +92,19 @@ def test_profile_settles_and_refuses_contradiction() -> None:
         build_config({"tasks": "jnli", "profile": "jp-stable", "fewshot": "fixed"})
 
 
+def test_profile_lm_eval_makes_turns_of_examples_and_leaves_the_seed_to_the_user() -> None:
+    given = {"tasks": "jnli", "profile": "lm-eval"}
+    assert (build_config(given).seed, build_config({**given, "seed": 7}).seed) == (1234, 7)
+    assert not build_config(given).fewshot_as_multiturn
+    chat = {**given, "apply_chat_template": True}
+    assert build_config(chat).fewshot_as_multiturn
+    assert not build_config({**chat, "fewshot_as_multiturn": False}).fewshot_as_multiturn
+    with pytest.raises(ConfigError, match="profile lm-eval sets encoding to joint"):
+        build_config({**given, "encoding": "separate"})
+    with pytest.raises(ConfigError, match="--fewshot fixed is not possible"):
+        build_config({**given, "fewshot": "fixed"})
+
+
 def test_numbers_pair_with_entries() -> None:
     assert pair_numbers("limit", (), ["a", "b"]) == [None, None]
     assert pair_numbers("limit", (3,), ["a", "b"]) == [3, 3]

@@ -351,7 +351,7 @@ class RunResult(Record):
     )
     warnings: list[str] = Field(description="Lines shown below the table.")
     config: Open = Field(description="The options of the run.")
-    profile: str | None = Field(default=None, description="`tenbin` or `jp-stable`.")
+    profile: str | None = Field(default=None, description="`tenbin`, `lm-eval` or `jp-stable`.")
     libraries: dict[str, str] = Field(
         default_factory=dict, description="Versions of Python and of libraries scores depend on."
     )
