@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tenbin.config import build_config
 from tenbin.errors import ConfigError
-from tenbin.pipeline.cells import choose_cells, selecting_cells
+from tenbin.pipeline.cells import choose_cells, profile_notices, selecting_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.requests import content_key
 
@@ -116,3 +117,32 @@ def test_choosing_on_the_scored_split_is_refused() -> None:
     )
     with pytest.raises(ConfigError, match="scored on 'validation' itself"):
         selecting_cells(config, choose_cells(config))
+
+
+LM_EVAL_FILE = """
+task: made
+dataset_path: json
+dataset_kwargs: {data_files: {test: rows.jsonl}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{question}}"
+doc_to_target: "{{answer}}"
+generation_kwargs: {do_sample: true, temperature: 0.5, until: ["."]}
+repeats: 4
+"""
+
+
+def test_the_profile_lm_eval_keeps_zero_shots_and_takes_the_first_answer(tmp_path: Path) -> None:
+    (tmp_path / "made.yaml").write_text(LM_EVAL_FILE + "num_fewshot: 0\n", encoding="utf-8")
+    given = {"tasks": "made", "include_path": str(tmp_path), "num_fewshot": 3}
+    own, theirs = build_config(given), build_config({**given, "profile": "lm-eval"})
+    ((setup,), (there,)) = choose_cells(own), choose_cells(theirs)
+    assert (setup.cell.shots, setup.task.repeats) == (3, 4)
+    assert (there.cell.shots, there.task.repeats) == (0, 1)
+    assert profile_notices(own, [setup]) == []
+    (notice,) = profile_notices(theirs, [there])
+    assert "whose files say num_fewshot: 0, whatever --num_fewshot says: made" in notice
+    (repeated,) = choose_cells(build_config({**given, "profile": "lm-eval", "repeats": 2}))
+    assert repeated.task.repeats == 2
+    (tmp_path / "made.yaml").write_text(LM_EVAL_FILE, encoding="utf-8")
+    assert choose_cells(theirs)[0].cell.shots == 3
