@@ -95,13 +95,22 @@ def _refuse_untrusted(task: Task, functions: list[tuple[str, TaskFunction]], tru
     if not strange:
         return
     listed = "\n".join(f"  {key}: {one}" for key, one in strange)
-    folders = sorted({str(Path(one.file).parent) for _, one in strange if one.file.endswith(".py")})
-    remedy = f"; or list {folders[0]} under trust_tasks: in {trust.settings}" if folders else ""
+    place = _place(task, strange[0][1])
     raise TaskError(
         f"{task.name}: {task.source} names Python functions, which run only if you trust "
         f"them:\n{listed}",
-        f"read them, then add --trust_tasks for this command{remedy}",
+        "read them, then add --trust_tasks for this command; or list "
+        f"{place} under trust_tasks: in {trust.settings}",
     )
+
+
+def _place(task: Task, function: TaskFunction) -> str:
+    """What to list for a function: the package that brings the task file, or the folder."""
+    if task.origin is not None and task.origin.package:
+        return task.origin.package.split()[0]
+    if function.file.endswith(".py"):
+        return str(Path(function.file).parent)
+    return function.file.partition(".")[0]
 
 
 def _refuse_missing(task: Task, functions: list[tuple[str, TaskFunction]]) -> None:
