@@ -1,16 +1,28 @@
-"""`tenbin tasks`: list tasks, templates, groups and their data."""
+"""`tenbin tasks`: list tasks, templates, groups, tags and their data."""
 
 from __future__ import annotations
 
 import argparse
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from fnmatch import translate
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tenbin.records import Task
+    from tenbin.tasks.lm_eval.index import Entry
     from tenbin.tasks.registry import Registry
+
+_MOST_ROWS = 60
+"""Files of folders that are listed one by one; more of them with --all."""
+_LONGEST_LIST = 60
+_LONGEST_REASON = 160
+_SECONDS_BEFORE_PROGRESS = 2.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,24 +32,86 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pattern", nargs="?", metavar="PATTERN", help="part of a name, or a pattern"
     )
+    parser.add_argument(
+        "--all", action="store_true", help="list every file of a folder, however many there are"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_options(parser, "tasks")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the tasks whose name, id or group matches."""
-    from rich import box
-    from rich.table import Table
-
+    """Print the tasks, groups and tags whose name, id, group or tag matches."""
     from tenbin.cli.flags import flags_of
     from tenbin.report.terminal.console import make_console
     from tenbin.tasks.registry import load_registry
 
-    registry = load_registry(flags_of(options).get("include_path", ()))
-    tasks = [task for task in registry.all() if _matches(task, options.pattern)]
+    include = flags_of(options).get("include_path", ())
+    registry = load_registry(include, report=_progress())
+    fits = _matcher(options.pattern)
+    tasks = [task for task in registry.all() if any(map(fits, _names(task)))]
+    entries = [one for one in registry.library.entries() if any(map(fits, (one.name, *one.tags)))]
+    tags = {tag: size for tag, size in _tags(registry).items() if fits(tag)}
     console = make_console()
-    if not tasks:
-        console.print(f"no task matches {options.pattern!r}; `tenbin tasks` lists all")
+    if not (tasks or entries or tags):
+        console.print(f"no task matches {options.pattern!r}: {registry.closest(options.pattern)}")
         return 1
+    if options.json:
+        _print_json(tasks, entries, tags)
+        return 0
+    if tasks:
+        _print_tasks(registry, tasks, console)
+    if entries or tags:
+        few = len(entries) + len(tags) <= _MOST_ROWS
+        if options.all and not few:
+            _print_all(registry, entries, tags)
+        elif options.pattern or few:
+            _print_entries(registry, entries, tags, console)
+        else:
+            _print_folders(registry, entries, console)
+        _print_counts(entries, tags, console)
+    return 0
+
+
+def _progress() -> Callable[[int, int], None]:
+    """Say how far the indexing of a folder is, once it takes long."""
+    began = said = time.monotonic()
+
+    def report(number: int, total: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - began > _SECONDS_BEFORE_PROGRESS and now - said > 1.0:
+            said = now
+            print(f"indexing task files: {number:,} of {total:,}", file=sys.stderr)
+
+    return report
+
+
+def _matcher(pattern: str | None) -> Callable[[str], bool]:
+    if not pattern:
+        return lambda name: True
+    if any(mark in pattern for mark in "*?["):
+        matches = re.compile(translate(pattern)).match
+        return lambda name: matches(name) is not None
+    return lambda name: pattern in name
+
+
+def _names(task: Task) -> list[str]:
+    names = [task.name, f"{task.name}-{task.version}", task.group or ""]
+    return names + [f"{task.name}-{task.version}-{template}" for template in task.templates]
+
+
+def _tags(registry: Registry) -> dict[str, int]:
+    """Tags, with how many tasks have each."""
+    sizes: Counter[str] = Counter()
+    for index in registry.library.indexes:
+        sizes.update({tag: len(names) for tag, names in index.tags.items()})
+    return dict(sorted(sizes.items()))
+
+
+def _print_tasks(registry: Registry, tasks: list[Task], console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("id", "language", "templates", "kind", "data"):
         table.add_column(name, overflow="fold")
@@ -59,17 +133,6 @@ def execute(options: argparse.Namespace) -> int:
         "its default template (marked *) or the one given with --template.",
         highlight=False,
     )
-    return 0
-
-
-def _matches(task: Task, pattern: str | None) -> bool:
-    if not pattern:
-        return True
-    names = [task.name, f"{task.name}-{task.version}", task.group or ""]
-    names += [f"{task.name}-{task.version}-{template}" for template in task.templates]
-    if any(mark in pattern for mark in "*?["):
-        return any(fnmatchcase(name, pattern) for name in names)
-    return any(pattern in name for name in names)
 
 
 def _templates(task: Task) -> str:
@@ -96,3 +159,132 @@ def _print_groups(registry: Registry, tasks: list[Task], console: Console) -> No
     for group, members in registry.groups().items():
         if names & set(members):
             console.print(f"group {group}: {len(members)} tasks", highlight=False)
+
+
+def _print_entries(
+    registry: Registry, entries: list[Entry], tags: dict[str, int], console: Console
+) -> None:
+    """The first files one by one: names, kinds, what belongs to them, and what they need."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("name", "kind", "tags, or what it stands for", "needs", "file"):
+        table.add_column(name, overflow="fold")
+    # Groups and tags come first: they are fewer, and stand for the rest.
+    groups = [entry for entry in entries if entry.kind == "group"][:_MOST_ROWS]
+    for entry in groups:
+        listed = f"{len(entry.members)} members: {_list(entry.members)}"
+        table.add_row(entry.name, "group", listed, "", _place(registry, entry))
+    for tag, size in list(tags.items())[: _MOST_ROWS - table.row_count]:
+        table.add_row(tag, "tag", f"{size:,} tasks", "", "")
+    tasks = [entry for entry in entries if entry.kind != "group"]
+    for entry in tasks[: _MOST_ROWS - table.row_count]:
+        kind, needs = _needs(registry, entry)
+        table.add_row(entry.name, kind, _list(entry.tags), needs, _place(registry, entry))
+    console.print(table)
+    hidden = len(entries) + len(tags) - table.row_count
+    if hidden:
+        console.print(f"and {hidden:,} more: narrow the pattern, or give --all", highlight=False)
+
+
+def _print_all(registry: Registry, entries: list[Entry], tags: dict[str, int]) -> None:
+    """A line for each name: a table of thousands of rows takes long and has no use."""
+    from tenbin.sandbox.printable import visible
+
+    for entry in entries:
+        belongs = ",".join(entry.tags or entry.members)
+        print(visible("\t".join((entry.name, entry.kind, belongs, _place(registry, entry)))))
+    for tag, size in tags.items():
+        print(visible("\t".join((tag, "tag", f"{size} tasks", ""))))
+
+
+def _needs(registry: Registry, entry: Entry) -> tuple[str, str]:
+    """What a task is, and what stands before a run of it."""
+    from tenbin.errors import TaskError
+
+    if entry.kind == "python":
+        return "python", "a Python class: run it with lm-eval"
+    try:
+        translation = registry.library.translation(entry)
+    except TaskError as error:
+        return "refused", _reason(error.message, entry)
+    if translation.task is None:
+        return "refused", _reason("; ".join(map(str, translation.refusals)), entry)
+    packages = dict.fromkeys(need.what for need in translation.needs if need.kind == "package")
+    trust = ["trust"] if any(need.kind == "trust" for need in translation.needs) else []
+    return translation.task.kind, ", ".join([*trust, *packages]) or "–"
+
+
+def _reason(text: str, entry: Entry) -> str:
+    """The first line of a reason, without the path that stands beside it."""
+    line = text.replace(f"{entry.path}: ", "").split("\n")[0]
+    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"
+
+
+def _list(names: Iterable[str]) -> str:
+    text = ", ".join(names)
+    return text if len(text) <= _LONGEST_LIST else f"{text[: _LONGEST_LIST - 1]}…"
+
+
+def _place(registry: Registry, entry: Entry) -> str:
+    """The path of a file, from its folder of `--include_path` on."""
+    for index in registry.library.indexes:
+        folder = f"{index.folder}/"
+        if entry.path.startswith(folder):
+            return entry.path.removeprefix(folder)
+    return entry.path
+
+
+def _print_folders(registry: Registry, entries: list[Entry], console: Console) -> None:
+    """How many files each folder holds: thousands of names help nobody."""
+    from rich.columns import Columns
+
+    sizes = Counter(_place(registry, entry).split("/")[0] for entry in entries)
+    console.print(Columns([f"{name} ({size:,})" for name, size in sorted(sizes.items())]))
+    console.print(
+        "`tenbin tasks PATTERN` lists names (xnli*, or a part of one), --all lists every one;\n"
+        "--tasks takes names of tasks, groups and tags, patterns, and paths of task files.",
+        highlight=False,
+    )
+
+
+def _print_counts(entries: list[Entry], tags: dict[str, int], console: Console) -> None:
+    kinds = Counter(entry.kind for entry in entries)
+    parts = [
+        f"{kinds['task']:,} tasks",
+        f"{kinds['group']:,} groups",
+        f"{len(tags):,} tags",
+        f"{kinds['python']:,} Python classes (refused)",
+    ]
+    if kinds["refused"]:
+        parts.append(f"{kinds['refused']:,} files that cannot be read")
+    console.print(", ".join(parts), highlight=False)
+
+
+def _print_json(tasks: list[Task], entries: list[Entry], tags: dict[str, int]) -> None:
+    import json
+
+    own: list[dict[str, Any]] = [
+        {
+            "name": task.name,
+            "version": task.version,
+            "language": task.language,
+            "kind": task.kind,
+            "templates": list(task.templates),
+            "path": task.source,
+        }
+        for task in tasks
+    ]
+    files = [
+        {
+            "name": entry.name,
+            "kind": entry.kind,
+            "tags": list(entry.tags),
+            "members": list(entry.members),
+            "path": entry.path,
+            "reason": entry.reason,
+        }
+        for entry in entries
+    ]
+    print(json.dumps({"tasks": own, "files": files, "tags": tags}, ensure_ascii=False, indent=1))

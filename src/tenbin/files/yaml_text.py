@@ -29,6 +29,7 @@ _INDICATORS = "[{-?:"
 """Every list and every mapping has one of these."""
 _SURELY_SHALLOW = 5000
 """Levels that the fast parser survives; it fails somewhere above 20,000."""
+_TEXT = "tag:yaml.org,2002:str"
 _LINE_ENDS = frozenset("\r\x85\u2028\u2029\ufeff")
 
 
@@ -67,19 +68,20 @@ def read_yaml_bytes(path: Path) -> bytes:
         raise
 
 
-def parse_yaml(content: bytes, loader: Any, name: str) -> Any:
+def parse_yaml(content: bytes, loader: Any, name: str, only: frozenset[str] | None = None) -> Any:
     """The value of a YAML text.
 
     Args:
         content: The text in UTF-8.
         loader: A loader of PyYAML; one that makes plain values only.
         name: What messages call the text.
+        only: Keys of a mapping that values are made of; None: all. The whole text has to be YAML.
 
     Raises:
         YamlError: It is no YAML, or stands for more than is taken.
     """
     try:
-        return _load(content.decode("utf-8-sig"), loader, name)
+        return _load(content.decode("utf-8-sig"), loader, name, only)
     except UnicodeDecodeError as error:
         raise YamlError(f"is not UTF-8 text: {error}") from error
     except yaml.YAMLError as error:
@@ -125,7 +127,7 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 _Blocks.add_representer(str, _represent_text)
 
 
-def _load(text: str, loader: Any, name: str) -> Any:
+def _load(text: str, loader: Any, name: str, only: frozenset[str] | None) -> Any:
     _check_depth(text)
     stream = io.StringIO(text)
     stream.name = name
@@ -135,6 +137,10 @@ def _load(text: str, loader: Any, name: str) -> Any:
         if node is None:
             return None
         _count(node, {})
+        if only is not None and isinstance(node, yaml.MappingNode):
+            node.value = [
+                (key, value) for key, value in node.value if key.tag != _TEXT or key.value in only
+            ]
         return opened.construct_document(node)
     finally:
         opened.dispose()

@@ -33,7 +33,6 @@ from tenbin.tasks.lm_eval.grouping import Leaf
 from tenbin.tasks.lm_eval.index import Entry, FolderIndex, Report, index_folder, is_own
 from tenbin.tasks.lm_eval.library import Library, is_group
 from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
-from tenbin.tasks.lm_eval.translate import translate
 from tenbin.tasks.loader import LoadedTask, load_file
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "tasks"
@@ -191,7 +190,7 @@ class Registry:
     def _named(self, entry: str, template: str | None) -> list[Selected]:
         name, version, wording = self._parse(entry)
         if name is None:
-            raise TaskError(f"unknown task {entry!r}", self._closest(entry))
+            raise TaskError(f"unknown task {entry!r}", self.closest(entry))
         if name in self.refused:
             raise self.refused[name]
         own = self.groups().get(name, [name] if name in self.tasks else [])
@@ -316,7 +315,7 @@ class Registry:
             if self._matches(task, wording, pattern)
         ]
         if not chosen:
-            raise TaskError(f"no task matches {pattern!r}", self._closest(pattern.strip("*-")))
+            raise TaskError(f"no task matches {pattern!r}", self.closest(pattern.strip("*-")))
         return chosen
 
     def _matches(self, task: Task, wording: str, pattern: str) -> bool:
@@ -344,7 +343,8 @@ class Registry:
             version = self.aliases.get((name, version), version)
         return _choose_from(self.tasks[name], entry, name, version, template)
 
-    def _closest(self, entry: str) -> str:
+    def closest(self, entry: str) -> str:
+        """A hint for a name that there is not."""
         ids = [f"{t.name}-{t.version}-{w}" for t in self._all() for w in t.templates]
         known = [*self.tasks, *self.groups(), *ids, *self.library.names()]
         close = get_close_matches(entry.lower(), alike(entry, known), n=5, cutoff=0.5)
@@ -434,6 +434,8 @@ def load_task_file(path: Path, profile: str | None, reach: Reach) -> list[Loaded
     read = read_task_file(path, reach)
     if is_own(read.mapping):
         return load_file(path, profile, reach)
+    from tenbin.tasks.lm_eval.translate import translate
+
     label = package_label(path)
     task = translate(read.mapping, path, sha256=read.sha256, package=label).require()
     return [LoadedTask(task, {}, path)]

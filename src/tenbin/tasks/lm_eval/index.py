@@ -7,16 +7,17 @@ cannot be read, or that says nothing useful, is an entry with its reason and hin
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import yaml
 
@@ -28,7 +29,6 @@ from tenbin.tasks.lm_eval.reading import MOST_FILES, included_names
 
 EntryKind = Literal["task", "group", "python", "own", "refused"]
 """A task, a group of tasks, a class in Python, a task file in tenbin's own format, or neither."""
-_KINDS = frozenset(get_args(EntryKind))
 
 OWN_KEYS = frozenset(
     {
@@ -68,6 +68,7 @@ def is_own(mapping: Mapping[str, Any]) -> bool:
 
 
 _NAMING_KEYS = ("class", "group", "include", "tag", "task")
+_READ_KEYS = OWN_KEYS | {*_NAMING_KEYS, "fewshot_config", "metric_list"}
 _FORMAT = 1
 """Of the cached file; raised when it holds something else, or the same files mean another."""
 _RECENT = 2_000_000_000
@@ -147,10 +148,27 @@ def index_folder(folder: Path, report: Report | None = None) -> FolderIndex:
     Raises:
         TaskError: The folder itself cannot be listed.
     """
+    with _collection_paused():
+        return _index_folder(folder, report)
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would look through thousands of new records in vain."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _index_folder(folder: Path, report: Report | None) -> FolderIndex:
     root = os.path.realpath(folder)
     started = time.time_ns()
     try:
-        stamps = dict(_task_files(root))
+        stamps = _task_files(root)
     except OSError as error:
         raise TaskError(f"{folder}: cannot be listed: {error.strerror}") from error
     place = _cache_file(root)
@@ -185,24 +203,25 @@ def _shown(entry: Entry, root: str, folder: Path) -> Entry:
     return Entry(entry.name, entry.kind, path, entry.tags, entry.members, reason)
 
 
-def _task_files(root: str) -> Iterator[tuple[str, Stamp]]:
+def _task_files(root: str) -> dict[str, Stamp]:
     """Paths and stamps of all YAML files; links to folders are not followed."""
+    stamps: dict[str, Stamp] = {}
     folders = [root]
     while folders:
-        with os.scandir(folders.pop()) as listed:
-            found = list(listed)
-        names = {entry.name for entry in found}
-        for entry in found:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _SKIPPED_FOLDERS:
+        folder = folders.pop()
+        with os.scandir(folder) as listed:
+            for entry in listed:
+                if entry.name.endswith((".yaml", ".yml")) and not entry.is_dir():
+                    with suppress(OSError):  # a link that leads nowhere
+                        status = entry.stat()
+                        stamps[entry.path] = (status.st_mtime_ns, status.st_size)
+                elif entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED_FOLDERS:
                     folders.append(entry.path)
-            elif entry.name.endswith((".yaml", ".yml")):
-                # A run's folder holds its configuration, which is no task.
-                if entry.name == "run.yaml" and "result.json" in names:
-                    continue
-                with suppress(OSError):  # a link that leads nowhere
-                    status = entry.stat()
-                    yield entry.path, (status.st_mtime_ns, status.st_size)
+        # A run's folder holds its configuration, which is no task.
+        run = os.path.join(folder, "run.yaml")  # noqa: PTH118
+        if run in stamps and Path(folder, "result.json").exists():
+            del stamps[run]
+    return stamps
 
 
 def _stamp(path: str) -> Stamp | None:
@@ -276,7 +295,7 @@ def _naming_keys(path: str) -> dict[str, Any]:
         TaskError: The file cannot be read.
     """
     try:
-        loaded = parse_yaml(read_yaml_bytes(Path(path)), _IndexLoader, path)
+        loaded = parse_yaml(read_yaml_bytes(Path(path)), _IndexLoader, path, _READ_KEYS)
     except OSError as error:
         raise TaskError(f"{path}: cannot be read: {error.strerror}") from error
     except YamlError as error:
@@ -343,33 +362,31 @@ def _read_cache(
     if place is None:
         return {}, {}
     try:
-        stored = json.loads(place.read_bytes())
-        if stored["format"] != _FORMAT or stored["folder"] != root:
-            return {}, {}
-        paths = [str(path) for path, _ in stored["includes"]]
-        stamps = {path: _read_stamp(stamp) for path, stamp in stored["includes"]}
-        records = {
-            path: _Record(
-                (int(stamp[0]), int(stamp[1])),
-                tuple(paths[number] for number in includes),
-                _read_entry(path, entry) if entry else None,
-            )
-            for path, stamp, includes, entry in stored["files"]
-        }
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        return {}, {}  # it is made anew
+        head, _, text = place.read_bytes().partition(b"\n")
+    except OSError:
+        return {}, {}
+    if head != _head(root, text):
+        return {}, {}  # damaged, or of another format: it is made anew
+    stored = json.loads(text)
+    paths = [path for path, _ in stored["includes"]]
+    stamps = {path: stamp and (stamp[0], stamp[1]) for path, stamp in stored["includes"]}
+    records = {}
+    for below, time_ns, size, includes, entry in stored["files"]:
+        path = root + below
+        made = None
+        if entry:
+            name, kind, tags, members, reason = entry
+            made = Entry(name, kind, path, tuple(tags), tuple(members), reason)
+        included = tuple([paths[number] for number in includes])
+        records[path] = _Record((time_ns, size), included, made)
     return records, stamps
 
 
-def _read_stamp(stored: Any) -> Stamp | None:
-    return None if stored is None else (int(stored[0]), int(stored[1]))
-
-
-def _read_entry(path: str, stored: Any) -> Entry:
-    name, kind, tags, members, reason = stored
-    if kind not in _KINDS or not all(isinstance(t, str) for t in (name, reason, *tags, *members)):
-        raise ValueError(path)
-    return Entry(name, kind, path, tuple(tags), tuple(members), reason)
+def _head(root: str, text: bytes) -> bytes:
+    """The first line of the cached file: only what this program wrote begins with it."""
+    digest = hashlib.blake2b(b"%d %s\n" % (_FORMAT, os.fsencode(root)), digest_size=16)
+    digest.update(text)
+    return digest.hexdigest().encode()
 
 
 def _write_cache(
@@ -384,17 +401,20 @@ def _write_cache(
     recent = started - _RECENT
     numbers = {path: number for number, path in enumerate(includes)}
     files = [
-        [path, record.stamp, [numbers[one] for one in record.includes], _stored(record.entry)]
+        [
+            path.removeprefix(root),
+            *record.stamp,
+            [numbers[one] for one in record.includes],
+            _stored(record.entry),
+        ]
         for path, record in records.items()
         if record.stamp[0] < recent
         if all((stamp := includes[one]) is None or stamp[0] < recent for one in record.includes)
     ]
-    text = json.dumps(
-        {"format": _FORMAT, "folder": root, "includes": list(includes.items()), "files": files}
-    )
+    text = json.dumps({"includes": list(includes.items()), "files": files}, separators=(",", ":"))
     with suppress(OSError):  # the index is right without its cache
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place, text)
+        write_atomically(place, f"{_head(root, text.encode()).decode()}\n{text}")
 
 
 def _stored(entry: Entry | None) -> Any:

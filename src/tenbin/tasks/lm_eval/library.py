@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import Reach
@@ -15,7 +15,9 @@ from tenbin.tasks.installed import package_label
 from tenbin.tasks.lm_eval.grouping import Expanded, Found, Leaf, expand_group
 from tenbin.tasks.lm_eval.index import Entry, FolderIndex, is_own
 from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
-from tenbin.tasks.lm_eval.translate import translate
+
+if TYPE_CHECKING:
+    from tenbin.tasks.lm_eval.translate import Translation
 
 
 @dataclass(slots=True)
@@ -75,6 +77,14 @@ class Library:
         Raises:
             TaskError: All that stands in its way.
         """
+        return self.translation(entry, overrides).require()
+
+    def translation(self, entry: Entry, overrides: Mapping[str, Any] | None = None) -> Translation:
+        """The task of a file with all needs and refusals.
+
+        Raises:
+            TaskError: The file cannot be read.
+        """
         read = self.read(entry)
         return self._translate(read, {**read.mapping, **(overrides or {})})
 
@@ -86,7 +96,7 @@ class Library:
         """
         if leaf.entry is not None:
             return self.load(leaf.entry, leaf.overrides)
-        return self._translate(group, leaf.overrides)
+        return self._translate(group, leaf.overrides).require()
 
     def expand(self, read: ReadFile, catalogue: Sequence[str] = ()) -> Expanded:
         """What a group file stands for.
@@ -112,9 +122,12 @@ class Library:
 
         return expand_group(read, find, self.read)
 
-    def _translate(self, read: ReadFile, mapping: Mapping[str, Any]) -> Task:
+    def _translate(self, read: ReadFile, mapping: Mapping[str, Any]) -> Translation:
+        # Lists of names do not need what translating imports.
+        from tenbin.tasks.lm_eval.translate import translate
+
         label = package_label(read.path)
-        return translate(mapping, read.path, sha256=read.sha256, package=label).require()
+        return translate(mapping, read.path, sha256=read.sha256, package=label)
 
 
 def is_group(mapping: Mapping[str, Any]) -> bool:

@@ -1,0 +1,115 @@
+"""`tenbin tasks` with folders of lm-eval's task files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tenbin.cli import main, tasks
+from tests.tasks.lm_eval.test_grouping import TASK, registry
+
+Command = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def listed(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
+    """`tenbin tasks` in a folder with three tasks, a group, a Python class and a broken file."""
+    monkeypatch.setenv("TENBIN_CACHE", str(tmp_path_factory.mktemp("cache")))
+    canary = "open(__file__ + '.ran', 'w').close()\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "utils.py").write_text(canary, encoding="utf-8")
+    registry(
+        tmp_path / "in",
+        "group: letters\ntask: [a, b, vowels]\n",
+        a="tag: [vowels]\nprocess_docs: !function utils.f\n",
+        c="doc_to_image: x\n",
+    )
+    for name, text in {
+        "class": "task: squad\nclass: !function utils.Squad\n",
+        "broken": "task: [\n",
+        "hidden/_more": f"task: quite_else\n{TASK}",
+    }.items():
+        path = tmp_path / "in" / f"{name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def run(*arguments: str) -> tuple[int, str]:
+        code = main(["tasks", "--include_path", str(tmp_path / "in"), *arguments])
+        assert not list(tmp_path.rglob("*.ran")), "a task's code was imported"
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def rows(out: str) -> dict[str, str]:
+    lines = (line.split(None, 1) for line in out.splitlines() if line.strip())
+    return {line[0]: line[1] if len(line) > 1 else "" for line in lines}
+
+
+def test_files_are_listed_with_kinds_and_needs(listed: Command) -> None:
+    code, out = listed()
+    assert code == 0
+    found = rows(out)
+    assert found["letters"].startswith("group") and "3 members: a, b, vowels" in found["letters"]
+    assert found["vowels"].split() == ["tag", "1", "tasks"]
+    assert found["a"].split() == ["choice", "vowels", "trust", "a.yaml"]
+    assert found["b"].split() == ["choice", "–", "b.yaml"]
+    assert found["c"].startswith("refused") and "doc_to_image" in out
+    assert found["squad"].startswith("python") and "a Python class" in out
+    assert found["broken"].startswith("refused") and "not valid YAML" in out
+    assert found["quite_else"].split()[-1] == "hidden/_more.yaml"
+    assert "4 tasks, 1 groups, 1 tags, 1 Python classes (refused), 1 files that cannot be" in out
+    assert "jnli-1.3" in out, "the catalogue is there too"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [("quite", {"quite_else"}), ("[ab]", {"a", "b"}), ("vow*", {"vowels", "a"})],
+)
+def test_a_pattern_is_about_names_and_tags(listed: Command, pattern: str, names: set[str]) -> None:
+    code, out = listed(pattern, "--json")
+    stored = json.loads(out)
+    assert code == 0
+    assert {one["name"] for one in stored["files"]} | stored["tags"].keys() == names
+
+
+def test_many_files_are_a_summary_by_folder(
+    listed: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_MOST_ROWS", 3)
+    code, out = listed()
+    assert code == 0
+    assert "hidden (1)" in out and "quite_else" not in out
+    assert "--all" in out
+    code, out = listed("--all")
+    lines = [line.split("\t") for line in out.splitlines() if line.count("\t") == 3]
+    assert ["quite_else", "task", "", "hidden/_more.yaml"] in lines
+    assert ["letters", "group", "a,b,vowels", "group0.yaml"] in lines
+    assert ["vowels", "tag", "1 tasks", ""] in lines
+    assert len(lines) == 8
+    code, out = listed("*")
+    assert "and 5 more: narrow the pattern, or give --all" in out
+
+
+def test_a_name_that_there_is_not_gets_a_hint(listed: Command) -> None:
+    code, out = listed("leters")
+    assert code == 1
+    assert "no task matches 'leters': did you mean letters?" in out
+
+
+def test_progress_is_shown_when_indexing_takes_long(
+    listed: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ticks = iter(range(0, 10_000, 3))
+    monkeypatch.setattr(tasks.time, "monotonic", lambda: float(next(ticks)))
+    report = tasks._progress()
+    report(1, 9)
+    assert "indexing task files: 1 of 9" in capsys.readouterr().err
