@@ -210,7 +210,7 @@ def test_filters_of_the_task() -> None:
     assert outcomes[2].failure is not None
     assert "filter broken: utils.py: Shout: TypeError" in outcomes[2].failure.message
     task = make_task("generate", ["exact_match"], (FilterUse("custom", (("custom", {}),)),))
-    assert "needs filter_fn" in problems(task)[0]
+    assert "needs filter_fn" in problems(task)[0].message
 
 
 def test_a_failed_answer_is_not_given_to_functions() -> None:

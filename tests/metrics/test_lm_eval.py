@@ -196,7 +196,7 @@ def test_every_problem_is_told() -> None:
             FilterUse("x", (("nope", {}), ("decontaminate", {}), ("take_first_k", {"k": 2}))),
         ),
     )
-    found = problems(task)
+    found = [error.message for error in problems(task)]
     named = (
         "ignore_kase", "'wer'", "gives a pair", "aggregated by 'mean'", "judges perplexity tasks",
         "'nope'", "'decontaminate' is not served", "takes 2 answers",
@@ -208,7 +208,7 @@ def test_every_problem_is_told() -> None:
 def test_unknown_aggregations_of_functions_are_refused() -> None:
     function = TaskFunction("f.py", "f")
     assert problems(use("f", function=function, aggregation="mean")) == []
-    assert "'average'" in problems(use("f", function=function, aggregation="average"))[0]
+    assert "'average'" in problems(use("f", function=function, aggregation="average"))[0].message
 
 
 def test_a_missing_package_is_named_before_a_model_loads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -238,7 +238,7 @@ def _judge_texts(task: Task, prompt: Prompt, texts: Sequence[str]) -> list[Outco
 def _readings(task: Task, prompt: Prompt, texts: Sequence[str]) -> list[Reading | Failure]:
     """What each filter reads out of the texts; the texts themselves where there is none."""
     if not task.filters:
-        return [Reading(texts, len(texts) == 1)]
+        return [Reading(texts)]
     return [_read(filter_use, prompt, texts) for filter_use in task.filters]
 
 

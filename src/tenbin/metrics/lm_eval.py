@@ -101,13 +101,19 @@ def likelihood(item: tuple[int, tuple[float, ...]]) -> float:
     return logprobs[gold]
 
 
-@metric("perplexity", "loglikelihood", aggregation="perplexity", higher_is_better=False)
+@metric(
+    "perplexity",
+    "loglikelihood",
+    aggregation="perplexity",
+    higher_is_better=False,
+    needs_likelihoods=True,
+)
 def perplexity(choices: Choices) -> float:
     """The answer's log-likelihood; aggregated to exp of the mean of its negative."""
     return choices.logprobs[0]
 
 
-@metric("acc", "loglikelihood")
+@metric("acc", "loglikelihood", needs_likelihoods=True)
 def greedy_acc(choices: Choices) -> float:
     """1 where greedy decoding would have written the answer."""
     return float(choices.greedy[0])

@@ -119,6 +119,7 @@ def used_metric(task: Task, use: MetricUse) -> Metric:
         better,
         _judged_elsewhere,
         percent=aggregation in translation.TRANSLATION,
+        needs_likelihoods=task.kind != "generate",
         aggregate=own,
     )
 
@@ -197,7 +198,7 @@ def metric_names(task: Task) -> list[tuple[str, Metric]]:
             task's kind, and the message names the task's file; or a package that a metric needs is
             not installed.
     """
-    found = _problems(task)
+    found = problems(task)
     if found:
         file = f"{task.source}: " if task.source else ""
         raise TaskError(f"{file}{found[0].message}", found[0].hint) from found[0]
@@ -211,12 +212,8 @@ def metric_names(task: Task) -> list[tuple[str, Metric]]:
     ]
 
 
-def problems(task: Task) -> list[str]:
-    """All that is wrong with a task's metrics, filters and their options."""
-    return [error.message for error in _problems(task)]
-
-
-def _problems(task: Task) -> list[TaskError]:
+def problems(task: Task) -> list[TaskError]:
+    """All that is wrong with a task's metrics, filters and their options, each with its remedy."""
     found: list[TaskError] = []
     for use in task.metrics:
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tenbin.errors import TaskError, TenbinError
 from tenbin.files.allowed_paths import Reach
-from tenbin.metrics.registry import metric_names
+from tenbin.metrics.registry import problems
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.records import Task
 from tenbin.tasks.lm_eval.index import Entry, index_folder
@@ -116,14 +116,15 @@ class _Counts:
 
     def _is_judged(self, task: Task, file: str) -> bool:
         """Whether its metrics and filters exist here."""
+        errors = problems(task)
         try:
             check_repeats(task)
-            metric_names(task)
         except TaskError as error:
-            reason = error.message.removeprefix(f"{file}: ").removeprefix(f"{task.name}: ")
-            self.refuse("metric_list, filter_list", reason, error.hint, file)
-            return False
-        return True
+            errors.append(error)
+        for one in errors:
+            reason = one.message.removeprefix(f"{file}: ").removeprefix(f"{task.name}: ")
+            self.refuse("metric_list, filter_list", reason, one.hint, file)
+        return not errors
 
 
 def take_census(folders: Sequence[Path], reach: Reach, listener: Listener | None = None) -> Census:

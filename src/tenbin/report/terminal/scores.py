@@ -200,7 +200,7 @@ def _score_table(result: RunResult) -> Table:
 
 def _group_table(result: RunResult) -> Table:
     table = _table(
-        "groups (value: mean weighted by number of documents)",
+        "groups (value: mean weighted by number of documents, or as the group's file says)",
         ("group", "left"),
         ("tasks", "right"),
         ("n", "right"),

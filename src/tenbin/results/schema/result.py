@@ -59,7 +59,9 @@ class UnweightedMean(Record):
     stderr: Number | None = Field(description="Its standard error.")
     low: Number | None = Field(description="Lower end of the 95 % interval.")
     high: Number | None = Field(description="Upper end of the 95 % interval.")
-    interval_method: str | None = Field(default=None, description="`wilson`, `t` or `bca`.")
+    interval_method: str | None = Field(
+        default=None, description="`wilson`, `t`, `bca`, `percentile` or `none`."
+    )
 
 
 class MetricDetail(Record):
@@ -71,12 +73,17 @@ class MetricDetail(Record):
     )
     failed: Count = Field(description="Documents without a value.")
     aggregation: str = Field(
-        default="", description="How values of documents become one: `mean`, `mcc`, …"
+        default="",
+        description="How values of documents become one: `mean`, `mcc`, …, or `function NAME`.",
     )
-    stderr_method: str | None = Field(default=None, description="`analytic` or `bootstrap`.")
+    stderr_method: str | None = Field(
+        default=None, description="`analytic`, `bootstrap` or `none`."
+    )
     low: Number | None = Field(default=None, description="Lower end of the 95 % interval.")
     high: Number | None = Field(default=None, description="Upper end of the 95 % interval.")
-    interval_method: str | None = Field(default=None, description="`wilson`, `t` or `bca`.")
+    interval_method: str | None = Field(
+        default=None, description="`wilson`, `t`, `bca`, `percentile` or `none`."
+    )
     detectable: Detectable | None = Field(
         default=None, description="Differences that a comparison could find."
     )
