@@ -88,6 +88,12 @@ def test_every_command_shows_what_a_task_and_its_rows_hold(tenbin: Command) -> N
     assert r"0 \x1b[31mred\x1b]0;title\a\r\b\x9b2J\u202eevil\u2066[/][bold]x[/bold]\0\u2028" in out
     code, out, err = tenbin("preview", "--tasks", "hostile.yaml", "--format", "jsonl")
     assert json.loads(out.split("\n")[0])["prompt"] == f"0 {HOSTILE}", "exact for machines"
+    for action in ("list", "fetch"):
+        code, out, err = tenbin("data", action, "hostile.yaml")
+        assert code == 0, err
+        assert_harmless(out, err)
+    code, out, err = tenbin("data", "list", "hostile.yaml", "--json")
+    assert json.loads(out)[0]["task"] == f"hostile{HOSTILE}", "exact for machines"
     code, out, err = tenbin("validate", "hostile.yaml")
     assert_harmless(out, err)
     assert r"\x1b[31mred" in out

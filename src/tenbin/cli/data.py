@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -122,6 +121,7 @@ def _state(one: TaskSplit) -> tuple[str, str]:
 def _fetch(options: argparse.Namespace, config: RunConfig, wanted: Sequence[TaskSplit]) -> int:
     from tenbin.pipeline.data_sets import fetch_data
     from tenbin.report.terminal.progress import open_progress
+    from tenbin.sandbox.printable import visible
 
     done = list(fetch_data(config, wanted, open_progress()))
     if options.json:
@@ -142,5 +142,5 @@ def _fetch(options: argparse.Namespace, config: RunConfig, wanted: Sequence[Task
     for one in done:
         name = " ".join(filter(None, (one.place.dataset.name, one.place.dataset.config)))
         shown = f"{one.rows:,} rows in {one.files[0]}" if one.files else "made by the task"
-        sys.stdout.write(f"{one.state:8}{name} {one.place.split}: {shown}\n")
+        print(visible(f"{one.state:8}{name} {one.place.split}: {shown}"))
     return 0
