@@ -31,7 +31,7 @@ from tenbin.journal.store import Journal
 from tenbin.pipeline.record import run_file
 from tenbin.records import Picked, Response, Rolled, Scores, Text, Usage
 from tenbin.results.migrate import migrate
-from tenbin.results.progress import read_progress, write_progress
+from tenbin.results.progress import PROGRESS, write_progress
 from tenbin.results.read import read_run, read_samples
 from tenbin.results.schema import Sample
 from tenbin.results.write import write_samples
@@ -134,7 +134,7 @@ def test_json_and_yaml_and_progress(tree: dict[str, Any]) -> None:
         path.write_text(write_yaml(tree), encoding="utf-8")
         assert read_yaml(path) == tree
         write_progress(Path(folder), tree)
-        assert read_progress(Path(folder)) == tree
+        assert json.loads((Path(folder) / PROGRESS).read_text(encoding="utf-8")) == tree
 
 
 @quick

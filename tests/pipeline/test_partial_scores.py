@@ -18,9 +18,14 @@ from tenbin.config import build_config
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.records import Failure, Request, Response
-from tenbin.results.progress import read_progress
+from tenbin.results.progress import PROGRESS
 
 pytestmark = pytest.mark.usefixtures("cache")
+
+
+def read_progress(folder: Path) -> dict[str, Any] | None:
+    path = folder / PROGRESS
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 class Slow:

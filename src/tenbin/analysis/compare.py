@@ -9,13 +9,13 @@ from typing import Any
 
 from tenbin.analysis.comparability import KINDS, WARNED, Difference, StoredCell, differences
 from tenbin.analysis.document import ABSENT, to_json
+from tenbin.analysis.paired import shown_fields
 from tenbin.errors import ConfigError, ResultError
 from tenbin.records import Outcome
 from tenbin.results.samples import Outcomes, outcomes_of
 from tenbin.results.schema import RunResult, Sample
 from tenbin.statistics.measured import Measured, known_aggregation, measured
-from tenbin.statistics.paired import Comparison, compare, holm
-from tenbin.statistics.power import interval_of
+from tenbin.statistics.paired import compare, holm
 from tenbin.version import __version__
 
 SCHEMA_VERSION = 1
@@ -362,8 +362,8 @@ def _compared(
     unbounded = detail.states("weight") or detail.aggregation == "perplexity"
     top = None if unbounded else 100.0 if detail.unit == "%" else 1.0
     better = detail.higher_is_better
-    found: Comparison = compare(first, second, abs(pair.baseline.config.seed), better, top)
-    interval = interval_of(found)
+    found = compare(first, second, abs(pair.baseline.config.seed), better, top)
+    shown = shown_fields(found)
     return MetricComparison(
         baseline=ComparedCell(pair.first, pair.baseline.id),
         other=ComparedCell(pair.second, pair.other.id),
@@ -371,26 +371,12 @@ def _compared(
         unit=detail.unit,
         top=top,
         higher_is_better=better,
-        n=found.n,
-        clusters=found.clusters,
-        difference=found.difference,
-        stderr=found.stderr,
-        low=interval.low,
-        high=interval.high,
-        interval_method=found.interval_method,
-        wins=found.wins,
-        losses=found.losses,
-        ties=found.ties,
-        p_value=found.p_value,
-        test=found.test,
-        # What could have been found is derived from the interval's width.
-        detectable=None if interval.reason else found.detectable,
-        reason=interval.reason,
-        value=BothSides(found.baseline, found.other),
+        value=BothSides(shown.pop("baseline"), shown.pop("other")),
         left_out=BothSides(len(mine) - found.n, len(theirs) - found.n),
         differences=tuple(differing),
         changes=_changes(pair, (first, second), (mine, theirs), better),
         p_holm=found.p_value,
+        **shown,
     )
 
 

@@ -16,6 +16,7 @@ from tenbin.errors import ConfigError
 from tenbin.pipeline.many_models.entries import check_entries, read_entries
 from tenbin.pipeline.many_models.run import ModelRun, run_entries
 from tenbin.pipeline.progress import Listener
+from tenbin.results.schema import RunResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -111,16 +112,16 @@ def evaluate_models(
 
     ended = run_entries(entries, asked.at_once, lambda name: speaker, _silent, told)
     paths = {entry.name: entry.result for entry in entries}
-    done = [one for one in ended if one.state != "failed"]
+    done = {one.name: one.result for one in ended if one.result is not None}
     return Models(
-        {one.name: _run(one, paths[one.name].with_suffix(".run")) for one in done},
-        {one.name: one.reason for one in ended if one.state == "failed"},
-        {one.name: paths[one.name] for one in done},
+        {name: _run(result, paths[name].with_suffix(".run")) for name, result in done.items()},
+        {one.name: one.reason for one in ended if one.result is None},
+        {name: paths[name] for name in done},
     )
 
 
-def _run(one: ModelRun, path: Path) -> Run:
-    return Run(one.scores, stored_samples(path), path)
+def _run(result: RunResult, path: Path) -> Run:
+    return Run(result.to_json(), stored_samples(path), path)
 
 
 def _silent(name: str) -> Listener:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tenbin.results.schema import RunResult
 
 OK = 0
 ERROR = 1
@@ -28,8 +30,7 @@ HELP = """exit codes:
 """
 
 
-def code_of_run(document: Mapping[str, Any]) -> int:
+def code_of_run(result: RunResult) -> int:
     """The code of a run that is complete."""
-    details = document["details"].values()
-    scored = all(any(one["n"] for one in found.values()) for found in details)
+    scored = all(any(one.n for one in found.values()) for found in result.details.values())
     return OK if scored else NOTHING_SCORED

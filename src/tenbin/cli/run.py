@@ -93,7 +93,7 @@ def execute(options: argparse.Namespace) -> int:
             f"samples  {finished.folder.path / 'samples.parquet'}", highlight=False, soft_wrap=True
         )
         write_run_report(options, finished.folder.path)
-    return code_of_run(finished.document)
+    return code_of_run(finished.result)
 
 
 def check_report(options: argparse.Namespace) -> None:
@@ -147,7 +147,7 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
         return open_progress()
 
     ended = run_entries(entries, file.at_once, open_listener, NamedProgress, told)
-    print_models([(one.name, one.scores, one.reason) for one in ended])
+    print_models(ended)
     folders = [
         entry.result.with_suffix(".run")
         for entry, one in zip(entries, ended, strict=True)
@@ -157,4 +157,4 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     failed = [one for one in ended if one.state == "failed"]
     if failed:
         return ERROR if len(failed) == len(ended) else SOME_FAILED
-    return max(code_of_run(one.scores) for one in ended)
+    return max(code_of_run(one.result) for one in ended if one.result is not None)

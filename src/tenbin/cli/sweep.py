@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tenbin.cli.exit_codes import HELP, code_of_run
 from tenbin.cli.run import add_report_and_config, check_report, write_run_report
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tenbin.analysis.sweep.report import SweepReport
+    from tenbin.results.schema import RunResult
 
 EXAMPLES = f"""examples:
   tenbin sweep --model hf --model_args pretrained=PATH \\
@@ -25,8 +25,8 @@ EXAMPLES = f"""examples:
   tenbin sweep runs/20260101-120000-model --metric balanced_acc  (a stored one)
 
 {HELP}"""
-_Reported: TypeAlias = "tuple[SweepReport, Mapping[str, Any]]"
-"""What a sweep says, and the document of its run."""
+_Reported: TypeAlias = "tuple[SweepReport, RunResult]"
+"""What a sweep says, and the result of its run."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run a sweep or read one back, and print what it says."""
-    report, document = _stored(options) if options.run else _fresh(options)
+    report, result = _stored(options) if options.run else _fresh(options)
     if options.report_file:
         from pathlib import Path
 
@@ -60,14 +60,13 @@ def execute(options: argparse.Namespace) -> int:
         import json
 
         print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
-        return code_of_run(document)
+        return code_of_run(result)
 
     from tenbin.report.terminal.sweep import print_run_notes, print_sweep
-    from tenbin.results.schema import RunResult
 
     print_sweep(report)
-    print_run_notes(RunResult.model_validate(document))
-    return code_of_run(document)
+    print_run_notes(result)
+    return code_of_run(result)
 
 
 def _stored(options: argparse.Namespace) -> _Reported:
@@ -90,7 +89,7 @@ def _stored(options: argparse.Namespace) -> _Reported:
 
     stored = read_run(options.run)
     report = sweep_report(stored.result, outcomes_of(stored.samples()), options.metric)
-    return report, stored.document
+    return report, stored.result
 
 
 def _fresh(options: argparse.Namespace) -> _Reported:
@@ -107,7 +106,7 @@ def _fresh(options: argparse.Namespace) -> _Reported:
     if finished.run.folder is not None:
         _write(finished.run.folder.path / "sweep.json", report)
         write_run_report(options, finished.run.folder.path)
-    return report, finished.run.document
+    return report, finished.run.result
 
 
 def _write(path: Path, report: SweepReport) -> None:

@@ -20,7 +20,7 @@ from tenbin.config.files import (
     read_run_file,
 )
 from tenbin.config.options import show_in_signature
-from tenbin.config.run_config import AUTO, OPTIONS, RunConfig, repeating_flags
+from tenbin.config.run_config import AUTO, OPTIONS, RunConfig, repeating_command, repeating_flags
 from tenbin.config.values import CROSSFIT, parse_model_args, split_list
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "parse_model_args",
     "read_models_file",
     "read_run_file",
+    "repeating_command",
     "repeating_flags",
     "show_in_signature",
     "split_list",

@@ -311,6 +311,30 @@ def repeating_flags(
     return words
 
 
+def repeating_command(
+    command: str,
+    recorded: Mapping[str, object],
+    without: Collection[str] = (),
+    always: Collection[str] = (),
+    more: Collection[str] = (),
+) -> str:
+    """The shell command that repeats a recorded config, such as `tenbin run --device cuda`.
+
+    Args:
+        command: `run` or `sweep`.
+        recorded: As for `repeating_flags`.
+        without: Options to leave out.
+        always: Options that are written although they have their default.
+        more: Words that follow.
+    """
+    import shlex
+
+    words = ["tenbin", command, *repeating_flags(recorded, without, always), *more]
+    prompt = recorded.get("system_prompt")
+    set_before = f"SYSTEM_PROMPT={shlex.quote(str(prompt))} " if prompt else ""
+    return set_before + shlex.join(words)
+
+
 def _written(value: object) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{name}={content}" for name, content in value.items())

@@ -109,23 +109,6 @@ def _forget_in_child() -> None:
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
-def is_locked(folder: Path) -> bool:
-    """Whether a living run writes into a folder."""
-    try:
-        handle = os.open(folder / LOCK, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return False
-
-
 def _signature() -> bytes:
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     told = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}

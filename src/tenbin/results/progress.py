@@ -9,7 +9,6 @@ from typing import Any
 
 from tenbin.files.atomic import write_atomically
 from tenbin.files.disk_errors import writing
-from tenbin.files.json_text import parse_json
 
 PROGRESS = "progress.json"
 _REMEDY = "name another place with --output_path: all answers are kept in the journal"
@@ -20,15 +19,6 @@ def write_progress(folder: Path, progress: Mapping[str, Any]) -> None:
     text = json.dumps(progress, ensure_ascii=False, allow_nan=False)
     with writing(folder / PROGRESS, _REMEDY):
         write_atomically(folder / PROGRESS, text)
-
-
-def read_progress(folder: Path) -> dict[str, Any] | None:
-    """What a run has said of itself last; None where it says nothing that can be read."""
-    try:
-        found = parse_json((folder / PROGRESS).read_text(encoding="utf-8"), strict=True)
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def clear_progress(folder: Path) -> None:

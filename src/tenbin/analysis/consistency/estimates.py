@@ -23,6 +23,7 @@ from tenbin.analysis.consistency.report import (
     Share,
     ShareByChance,
 )
+from tenbin.analysis.paired import shown_fields
 from tenbin.statistics import agreement
 from tenbin.statistics.alignment import Alignment
 from tenbin.statistics.intervals import Estimate, estimate, t_quantile
@@ -192,25 +193,7 @@ def _gap(items: Sequence[str], baseline: Right, other: Right) -> AccuracyGap | N
     if np.isnan(baseline + other).all():
         return None
     found = compare(agreement.share(items, baseline), agreement.share(items, other), SEED)
-    interval = interval_of(found)
-    return AccuracyGap(
-        n=found.n,
-        clusters=found.clusters,
-        baseline=found.baseline,
-        other=found.other,
-        difference=found.difference,
-        stderr=found.stderr,
-        low=interval.low,
-        high=interval.high,
-        interval_method=found.interval_method,
-        wins=found.wins,
-        losses=found.losses,
-        ties=found.ties,
-        p_value=found.p_value,
-        test=found.test,
-        detectable=None if interval.reason else found.detectable,
-        reason=interval.reason,
-    )
+    return AccuracyGap(**shown_fields(found))
 
 
 def _positions(table: Table) -> dict[str, PositionHabit] | None:

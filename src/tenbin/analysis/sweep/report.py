@@ -6,7 +6,6 @@ the difference is called optimism.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -14,7 +13,7 @@ from typing import Any
 
 from tenbin.analysis.document import ABSENT, FLAT, to_json
 from tenbin.analysis.sweep.options import Option, Swept, swept_tasks
-from tenbin.config import repeating_flags
+from tenbin.config import repeating_command
 from tenbin.results.samples import Outcomes
 from tenbin.results.schema import RunResult
 from tenbin.statistics.intervals import Estimate, estimate
@@ -372,10 +371,6 @@ _REPLACED = frozenset(
 def run_command(config: Mapping[str, object], chosen: Sequence[Chosen]) -> str:
     """`tenbin run …` with the chosen tasks and shots, and every other option of the run."""
     shots = [one.shots for one in chosen]
-    words = ["tenbin", "run", *repeating_flags(config, _REPLACED, always=("model",))]
-    words += ["--tasks", ",".join(one.id for one in chosen)]
-    words += ["--num_fewshot", ",".join(map(str, shots if len(set(shots)) > 1 else shots[:1]))]
-    command = shlex.join(words)
-    if config.get("system_prompt"):
-        return f"SYSTEM_PROMPT={shlex.quote(str(config['system_prompt']))} {command}"
-    return command
+    numbers = ",".join(map(str, shots if len(set(shots)) > 1 else shots[:1]))
+    words = ("--tasks", ",".join(one.id for one in chosen), "--num_fewshot", numbers)
+    return repeating_command("run", config, _REPLACED, always=("model",), more=words)

@@ -22,6 +22,7 @@ from tenbin.pipeline.run import backend_settings
 from tenbin.pipeline.sweep import check_auto
 from tenbin.results.folder import RunFolder
 from tenbin.results.read import read_run
+from tenbin.results.schema import RunResult
 from tenbin.version import __version__
 
 _DEFAULT_FOLDER = "runs"
@@ -148,7 +149,7 @@ def _prepared(config: RunConfig, listener: Listener) -> tuple[list[CellSetup], D
     return setups, load_data(config, setups, listener.transfer)
 
 
-def known_result(entry: Entry) -> Mapping[str, Any] | None:
+def known_result(entry: Entry) -> RunResult | None:
     """The result of an earlier run of the same, if it lacks nothing; None: it is to be run.
 
     One with failures is run again: what was answered is in the journal.
@@ -166,4 +167,4 @@ def known_result(entry: Entry) -> Mapping[str, Any] | None:
             stored.check_samples()
     except ResultError:
         return None
-    return result.to_json() if same else None
+    return result if same else None

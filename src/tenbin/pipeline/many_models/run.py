@@ -2,7 +2,7 @@
 
 A model that fails stops no other. Side by side, each run has a driver process of its own: building
 prompts and judging answers is Python's work, and one process would hold up many GPUs. Each writes
-its own result and journal, and only its scores come back.
+its own result and journal, and only the result comes back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -25,10 +25,10 @@ from tenbin.pipeline.interrupt import stopping_on_signals
 from tenbin.pipeline.many_models.entries import Entry, known_result
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import backend_settings
+from tenbin.results.schema import RunResult
 
 _SECONDS_TO_END = 4.0
 """For other processes that were told to stop; this one has five."""
-_KEPT = ("results", "details", "configs", "n-samples", "failures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class ModelRun:
     name: str
     state: Literal["finished", "known", "failed"]
     """`known`: an earlier run's result was there and complete."""
-    scores: Mapping[str, Any]
-    """Of result.json what a table needs; empty where it failed."""
+    result: RunResult | None
+    """What result.json says; None where it failed."""
     reason: str = ""
     """Why it failed."""
 
@@ -120,8 +120,8 @@ def _run_at(
             on_end(one)
 
     for entry in entries:
-        if (document := known_result(entry)) is not None:
-            note(ModelRun(entry.name, "known", _scores(document)))
+        if (result := known_result(entry)) is not None:
+            note(ModelRun(entry.name, "known", result))
         else:
             waiting.put(entry)
 
@@ -191,7 +191,7 @@ def _run_apart(entry: Entry, listener_for: ListenerFor, address: str | None) -> 
         ended: ModelRun = receiver.recv()
     except EOFError:
         process.join()
-        return ModelRun(entry.name, "failed", {}, f"its process ended, code {process.exitcode}")
+        return ModelRun(entry.name, "failed", None, f"its process ended, code {process.exitcode}")
     process.join()
     return ended
 
@@ -224,22 +224,18 @@ def _end_with_parent() -> None:
 def _run(entry: Entry, listener_for: ListenerFor) -> ModelRun:
     listener = listener_for(entry.name)
     try:
-        return ModelRun(entry.name, "finished", _scores(_execute(entry.config, listener)))
+        return ModelRun(entry.name, "finished", _execute(entry.config, listener))
     except TenbinError as error:
-        return ModelRun(entry.name, "failed", {}, str(error))
+        return ModelRun(entry.name, "failed", None, str(error))
     except Exception as error:
         # Whatever it is, the other models can be run.
         listener.message(traceback.format_exc())
-        return ModelRun(entry.name, "failed", {}, f"{type(error).__name__}: {error}")
+        return ModelRun(entry.name, "failed", None, f"{type(error).__name__}: {error}")
 
 
-def _execute(config: RunConfig, listener: Listener) -> Mapping[str, Any]:
+def _execute(config: RunConfig, listener: Listener) -> RunResult:
     if config.template == AUTO:
         from tenbin.pipeline.sweep import execute_auto as execute
     else:
         from tenbin.pipeline.run import execute
-    return execute(config, listener).document
-
-
-def _scores(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: document[name] for name in _KEPT}
+    return execute(config, listener).result

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tenbin.config import repeating_flags
+from tenbin.config import repeating_command
 from tenbin.report.html.model import (
     CellSamples,
     CellSummary,
@@ -157,8 +156,5 @@ def result_details(result: RunResult) -> dict[str, Any]:
 def repeat_command(config: Mapping[str, object]) -> str:
     """Return the shell command that repeats a run; options are named like the config's keys."""
     swept = any(config.get(name) not in (None, [], 1) for name in _SWEEP)
-    flags = repeating_flags(config, _NOT_IN_COMMAND, always=("model", "seed"))
-    words = ["tenbin", "sweep" if swept else "run", *map(shlex.quote, flags)]
-    if config.get("system_prompt"):
-        words.insert(0, f"SYSTEM_PROMPT={shlex.quote(str(config['system_prompt']))}")
-    return " ".join(words)
+    command = "sweep" if swept else "run"
+    return repeating_command(command, config, _NOT_IN_COMMAND, always=("model", "seed"))
