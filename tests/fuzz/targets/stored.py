@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tenbin.analysis.comparability import KINDS
 from tenbin.analysis.compare import Side, Wanted, compare_runs
+from tenbin.analysis.compare.comparability import KINDS
 from tenbin.analysis.consistency.answers import COLUMNS, ExaminedSamples
 from tenbin.analysis.consistency.examine import examine
 from tenbin.api import load_run

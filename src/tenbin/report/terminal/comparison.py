@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.analysis.comparability import WARNED
 from tenbin.analysis.compare import Change, ComparedRun, ComparisonReport, MetricComparison
+from tenbin.analysis.compare.comparability import WARNED
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.run_notes import engine_mode
 from tenbin.report.terminal.scores import count_clusters, natural_width
