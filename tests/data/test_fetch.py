@@ -122,6 +122,24 @@ def test_what_is_fetched_is_read_as_the_library_gave_it(tmp_path, library):
         fetched(dataset, choice)
 
 
+def test_fetched_through_the_library_itself(tmp_path, monkeypatch):
+    """From a folder that it knows to read and tenbin does not: parts of splits in folders."""
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "words/test/part.jsonl", ROWS)
+    write_rows(tmp_path / "words/train/part.jsonl", ROWS[:1])
+    dataset, choice = Dataset("words", pinned=False), DataChoice(data_dir=tmp_path / "data")
+    for split, rows in (("test", ROWS), ("train", ROWS[:1])):
+        done = fetched(dataset, choice, split)
+        assert (done.state, done.rows) == ("fetched", len(rows))
+        loaded = load_documents(dataset, split, choice)
+        assert loaded.files[0].path == str(tmp_path / f"data/words/{split}.parquet")
+        assert [document.fields for document in loaded.documents] == rows
+    with pytest.raises(DataError, match="`words` nowhere could not be loaded: ValueError"):
+        fetched(dataset, choice, "nowhere")
+
+
 def test_values_of_several_types_are_kept_as_json(tmp_path, library):
     rows = [{"id": "a", "x": 1}, {"id": "b", "x": {"y": ["z"]}}]
     given = library.Dataset.from_list(rows, on_mixed_types="use_json")

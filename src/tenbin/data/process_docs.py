@@ -212,7 +212,7 @@ def _call(function: TaskFunction, where: str, *arguments: Any, **options: Any) -
 def _without_bars() -> Iterator[None]:
     """Keep `Dataset.map` from drawing over the progress that tenbin shows."""
     library = sys.modules.get("datasets")
-    if library is None or not library.is_progress_bar_enabled():
+    if library is None or library.are_progress_bars_disabled():
         yield
         return
     library.disable_progress_bars()
