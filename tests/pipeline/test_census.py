@@ -33,6 +33,7 @@ FILES = {
     "unknown.yaml": f"task: unknown{PLAIN}metric_list: [{{metric: no_such_metric}}]\n",
     "both.yaml": f"task: both{PLAIN}recipe: x\nuse_prompt: y\n",
     "group.yaml": "group: mine\ntask: [plain, docs]\n",
+    "lost.yaml": "group: lost\ntask: [plain, nowhere]\n",
     "broken.yaml": "task: [unclosed\n",
     "own.yaml": f"task: own\nlanguage: ja{CHOICE}",
     "own_bad.yaml": f"task: own_bad\nlanguage: ja{CHOICE}colour: red\n",
@@ -52,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_file_is_counted_and_nothing_runs(folder: Path) -> None:
     census = take_census([folder], Reach((folder,)))
-    assert (census.groups, census.tags, census.malformed) == (1, 2, 1)
+    assert (census.groups, census.tags, census.malformed) == (2, 2, 1)
     assert (census.classes, census.media, census.text, census.tasks) == (1, 1, 10, 12)
     # plain, hidden, docs, packaged, unknown and own; of these unknown has a metric of no name.
     assert (census.translated, census.runnable) == (6, 3)
@@ -71,6 +72,7 @@ def test_every_refusal_names_file_key_and_remedy(folder: Path) -> None:
         1,
     )
     assert {"doc_to_image", "unsafe_code", "class", "recipe", "use_prompt"} < refused.keys()
+    assert "nowhere" in refused["the group"].reason
     assert "no_such_metric" in refused["metric_list, filter_list"].reason
     assert all(one.reason and one.remedy for one in refused.values() if one.key != "the file")
     assert all(Path(one.example).is_file() for one in refused.values())
@@ -79,7 +81,7 @@ def test_every_refusal_names_file_key_and_remedy(folder: Path) -> None:
 def test_the_command_informs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--include_path", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert "12 tasks, 1 groups, 2 tags" in out
+    assert "12 tasks, 2 groups, 2 tags" in out
     assert "60.0 %" in out and "30.0 %" in out
     assert "1 refused: unsafe_code: scoring runs the code that the model writes" in out
     assert f"such as {folder / 'code.yaml'}" in out

@@ -14,6 +14,7 @@ from tenbin.metrics.registry import problems
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.records import Task
 from tenbin.tasks.lm_eval.index import Entry, index_folder
+from tenbin.tasks.lm_eval.library import Library
 from tenbin.tasks.lm_eval.python_imports import is_installed
 from tenbin.tasks.lm_eval.reading import read_task_file
 from tenbin.tasks.lm_eval.translate import Translation, translate
@@ -145,10 +146,15 @@ def take_census(folders: Sequence[Path], reach: Reach, listener: Listener | None
 
     indexes = [index_folder(folder, partial(report, "reading names")) for folder in folders]
     entries = [entry for index in indexes for entry in index.entries]
+    library = Library(reach, indexes)
+    own = [entry.name for entry in entries if entry.kind == "own"]
     counts = _Counts()
     counter = ProgressCounter(report, "translating", len(entries))
     for entry in counter.through(entries):
-        _count(entry, reach, counts)
+        if entry.kind == "group":
+            _check_group(entry, library, own, counts)
+        else:
+            _count(entry, reach, counts)
     kinds = [entry.kind for entry in entries]
     most = sorted(counts.refused.values(), key=lambda one: (-one.count, one.key))
     packages = sorted(counts.missing.items(), key=lambda one: (-one[1], one[0]))
@@ -167,6 +173,15 @@ def take_census(folders: Sequence[Path], reach: Reach, listener: Listener | None
         refused=tuple(most),
         missing=dict(packages),
     )
+
+
+def _check_group(entry: Entry, library: Library, own: list[str], counts: _Counts) -> None:
+    try:
+        library.expand(library.read(entry), own)
+    except TaskError as error:
+        reason = error.message.removeprefix(f"{entry.path}: ")
+        remedy = error.hint or "correct the group, or name its tasks one by one"
+        counts.refuse("the group", reason, remedy, entry.path)
 
 
 def _count(entry: Entry, reach: Reach, counts: _Counts) -> None:
