@@ -33,8 +33,8 @@ WORDINGS = (
     "{0}",
     "The answer is {0}.",
     "答えは{0}です。",
-    " {0}",
-    "So the answer is {0}. ",
+    " {0} ",
+    "So the answer is {0}.",
     "no idea, 17 perhaps",
     "答案是 {0}。",
     "{half} and more",
@@ -116,12 +116,15 @@ class Scripted(LM):
         gold = gold[0] if isinstance(gold, list) else gold
         choices = task.doc_to_choice(doc)
         gold = choices.index(gold) if isinstance(gold, str) and gold in choices else gold
-        return request.idx % len(choices) == gold
+        # Not for requests of the choices alone, which acc_mutual_info asks besides.
+        return request.idx == gold
 
     def _target(self, request: Any) -> str:
         task, doc = self.tasks[request.task_name], request.doc
         if task.config.task == "drop":  # its doc_to_target is not an answer
             return " ".join(doc["answers"][0])
+        if task.config.task == "ja_leaderboard_mgsm":  # in test rows it is empty
+            return str(doc["answer_number"])
         target = task.doc_to_target(doc)
         if task.config.doc_to_choice is not None:
             target = task.doc_to_choice(doc)[target]
