@@ -133,7 +133,8 @@ def wikitext(at: int) -> Row:
 
 def boolean_expression(at: int) -> Row:
     left, right = at % 2 == 0, at % 3 == 0
-    return {"input": f"not {left} or ( {right} ) is", "target": str((not left) or right)}
+    same = " and True" * (at // 2)
+    return {"input": f"not {left} or ( {right}{same} ) is", "target": str((not left) or right)}
 
 
 def truthfulqa(at: int) -> Row:

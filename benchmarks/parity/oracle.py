@@ -84,7 +84,8 @@ class Scripted(LM):
         for request in requests:
             context, continuation = request.args
             right = self._is_right(request) and request.doc_id % 3 != 2
-            value = -1.0 - 24.0 * share(context, continuation) + (12.0 if right else 0.0)
+            spread = 24.0 if context else 6.0  # less where acc_mutual_info asks without a prompt
+            value = -1.0 - spread * share(context, continuation) + (12.0 if right else 0.0)
             # No probability is above 1.
             value = min(value, -share(continuation, context))
             greedy = share("greedy", context, continuation) < (0.7 if right else 0.2)
