@@ -142,7 +142,7 @@ PARITY = {
     "answers": "predictions and extracted answers",
     "metrics": "metrics, to 1e-9",
     "loglikelihood": "log-likelihoods, a token",
-    "float64": "beside float64, relative",
+    "float64": "the same beside float64",
     "greedy": "greedy",
     "predictions": "predictions",
     "texts": "texts",
@@ -171,6 +171,8 @@ def _agreement(check: dict[str, Any]) -> str:
     if not check["n"]:
         return ""
     largest = f", {check['largest_difference']:.0e}" if check["largest_difference"] else ""
+    if "relative_difference" in check:
+        largest += f"; all together {check['relative_difference']:.0e}, relative"
     equal = "equal" if check["equal"] else f"**{check['differing']} differ**"
     return f"{equal} ({check['n']:,}{largest})"
 

@@ -11,7 +11,8 @@ METRIC_TOLERANCE = 1e-9
 TOKEN_TOLERANCE = 2e-5
 """Of a log-likelihood beside lm-eval's, a token: its float32 log-softmax is off by half of that."""
 FORWARD_TOLERANCE = 1e-6
-"""Of a log-likelihood beside a forward pass in float64, relative."""
+"""Of all log-likelihoods beside a forward pass in float64, relative. One alone may be further off
+where it is small: the logits of a float32 model are themselves off by some 1e-6."""
 _EXAMPLES = 3
 """Differences that are told of one check."""
 
@@ -24,6 +25,9 @@ class Check:
     compared: int = 0
     largest: float = 0.0
     differing: list[str] = field(default_factory=list)
+    apart: float = 0.0
+    size: float = 0.0
+    """Sums of differences and of the sizes of what was compared, where the ratio counts."""
     zero: set[str] = field(default_factory=set)
     """Metrics that were zero wherever they were compared."""
     nonzero: set[str] = field(default_factory=set)
@@ -43,6 +47,7 @@ class Check:
             "equal": self.equal,
             "n": self.compared,
             "largest_difference": self.largest,
+            **({"relative_difference": self.apart / self.size} if self.size else {}),
             "differing": len(self.differing),
             "examples": self.differing[:_EXAMPLES],
         }

@@ -37,7 +37,7 @@ from checks import (  # noqa: E402
 from common import embedded_model, say, setup_facts, write_result  # noqa: E402
 from ours import Answered, Ours, requests_of  # noqa: E402
 from rows import write_rows  # noqa: E402
-from weights import MAX_GEN_TOKS, Double, compare_weights, make_tiny  # noqa: E402
+from weights import MAX_GEN_TOKS, Double, compare_sums, compare_weights, make_tiny  # noqa: E402
 
 from tenbin.errors import TenbinError  # noqa: E402
 
@@ -143,6 +143,7 @@ class Parity:
                 for task, oracle in found["tasks"].items():
                     of_task = [one for one in samples if one["task"] == task]
                     compare_weights(checks, f"{task}, {shots} shots", of_task, oracle, double)
+        compare_sums(checks["float64"])
 
     def _empty(self) -> str:
         """A cache folder without answers: the same request has another answer in each run."""

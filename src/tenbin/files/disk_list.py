@@ -14,7 +14,6 @@ import sqlite3
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
@@ -65,9 +64,12 @@ class DiskList(Sequence[T], Generic[T]):
         self._at_end = True
 
     def __del__(self) -> None:
-        # On a full disk the last records cannot be written even now: that was said before.
-        with suppress(OSError, AttributeError):
+        # On a full disk the last records cannot be written even now: that was said before. As the
+        # interpreter ends, what is called here may be gone.
+        try:
             self._file.close()
+        except (OSError, AttributeError, TypeError):
+            pass
 
     def __len__(self) -> int:
         return len(self._ends) - 1
