@@ -65,8 +65,8 @@ class DiskList(Sequence[T], Generic[T]):
 
     def __del__(self) -> None:
         # On a full disk the last records cannot be written even now: that was said before. As the
-        # interpreter ends, what is called here may be gone.
-        try:
+        # interpreter ends, what is called here may be gone, `suppress` too.
+        try:  # noqa: SIM105
             self._file.close()
         except (OSError, AttributeError, TypeError):
             pass
