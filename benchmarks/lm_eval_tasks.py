@@ -131,8 +131,6 @@ class Commands:
         cache, output = self.folder / "cache", self.folder / "tenbin.json"
         # The verdict stays, the answers go: they would spare the model.
         shutil.rmtree(cache / "journal", ignore_errors=True)
-        shutil.rmtree(self.folder / "tenbin", ignore_errors=True)
-        output.unlink(missing_ok=True)
         times = self._timed(
             [
                 *(sys.executable, "-m", "tenbin", "run", "--model", "hf"),
@@ -140,7 +138,8 @@ class Commands:
                 *("--device", "cpu", "--tasks", self.work.task),
                 *("--num_fewshot", str(self.work.shots), "--include_path", self.tasks),
                 *("--trust_tasks", "--profile", "lm-eval", "--data_dir", str(self.folder / "data")),
-                *("--cache_dir", str(cache), "--output_path", str(output), "--offline"),
+                *("--cache_dir", str(cache), "--output_path", str(output)),
+                *("--overwrite", "--offline"),
                 *self._common(limit),
             ]
         )
