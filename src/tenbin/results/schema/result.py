@@ -147,7 +147,9 @@ class CellConfig(Record):
     parallel: ParallelEntry | None = Field(
         default=None, description="Items shared with other tasks; null if there are none."
     )
-    output_type: str = Field(description="`choice`, `generate`, or `roll` for perplexity.")
+    output_type: str = Field(
+        description="`choice`, `generate`, `loglikelihood`, or `roll` for perplexity."
+    )
     dataset: str | None = Field(default=None, description="Name of the data set.")
     dataset_config: str | None = Field(default=None, description="Part of the data set.")
     split: str = Field(description="Split that was scored.")
@@ -155,7 +157,9 @@ class CellConfig(Record):
         default=None, description="`score`, or `select` for documents that choose a template."
     )
     fewshot_split: str | None = Field(default=None, description="Split that examples come from.")
-    fewshot_sampler: str | None = Field(default=None, description="`default` or `stratified`.")
+    fewshot_sampler: str | None = Field(
+        default=None, description="`default`, `stratified` or `first_n`."
+    )
     num_fewshot: Count = Field(description="Examples in each prompt.")
     limit: Number | None = Field(default=None, description="`--limit`, if there was one.")
     seed: Whole = Field(description="Seed that examples were sampled with.")
