@@ -125,3 +125,23 @@ def test_neither_list_nor_fetch_runs_code_of_task_files(folder, capsys):
         assert code == 0, out
     assert [entry["state"] for entry in json.loads(out)] == ["kept", "kept", "made", "made"]
     assert not (folder / "canary").exists()
+
+
+def test_one_split_that_fails_does_not_stop_the_others(folder, capsys, monkeypatch):
+    datasets = pytest.importorskip("datasets")
+
+    def load_dataset(name, config, *, split, **options):
+        if split == "test":
+            raise failure
+        return datasets.Dataset.from_list(ROWS)
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    failure = ValueError('Unknown split "test"')
+    code, out, _ = said(capsys, "data", "fetch", *FLAGS)
+    assert code == 1
+    assert "failed  owner/words ja test: `owner/words` (ja) test could not be loaded" in out
+    assert "fetched owner/words ja train: 4 rows" in out
+    # Without a network every other one would be tried in vain, each several times.
+    failure = ConnectionError("no route")
+    code, out, err = said(capsys, "data", "fetch", *FLAGS)
+    assert code == 1 and "no route" in err and not out

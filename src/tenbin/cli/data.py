@@ -134,13 +134,14 @@ def _fetch(options: argparse.Namespace, config: RunConfig, wanted: Sequence[Task
                     "state": one.state,
                     "files": [str(path) for path in one.files],
                     "rows": one.rows,
+                    "problem": one.problem or None,
                 }
                 for one in done
             ]
         )
-        return 0
-    for one in done:
-        name = " ".join(filter(None, (one.place.dataset.name, one.place.dataset.config)))
-        shown = f"{one.rows:,} rows in {one.files[0]}" if one.files else "made by the task"
-        print(visible(f"{one.state:8}{name} {one.place.split}: {shown}"))
-    return 0
+    else:
+        for one in done:
+            name = " ".join(filter(None, (one.place.dataset.name, one.place.dataset.config)))
+            shown = f"{one.rows:,} rows in {one.files[0]}" if one.files else "made by the task"
+            print(visible(f"{one.state:8}{name} {one.place.split}: {one.problem or shown}"))
+    return 1 if any(one.state == "failed" for one in done) else 0

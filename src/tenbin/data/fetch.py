@@ -31,13 +31,16 @@ _BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class FetchedSplit:
-    """A split that is here now."""
+    """What became of a split."""
 
     place: SplitPlace
-    state: Literal["fetched", "kept", "made"]
-    """Downloaded now, there already, or made by a function of the task when a run asks for it."""
+    state: Literal["fetched", "kept", "made", "failed"]
+    """Downloaded now, there already, made by a function of the task when a run asks for it, or
+    not to be had."""
     files: tuple[Path, ...] = ()
     rows: int = 0
+    problem: str = ""
+    """Why it failed."""
 
 
 def fetch(place: SplitPlace, choice: DataChoice, progress: Progress | None = None) -> FetchedSplit:

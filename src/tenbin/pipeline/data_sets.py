@@ -13,6 +13,7 @@ from typing import Literal
 from tenbin.config import RunConfig
 from tenbin.data.fetch import FetchedSplit, fetch
 from tenbin.data.inventory import SplitPlace, locate
+from tenbin.errors import DataError
 from tenbin.pipeline.cells import reach_of
 from tenbin.pipeline.prepare import data_choice
 from tenbin.pipeline.progress import Listener
@@ -57,8 +58,11 @@ def fetch_data(
 ) -> Iterator[FetchedSplit]:
     """Fetch every split once, and say how it goes; those that are there are read and kept.
 
+    A split that cannot be had does not keep the others from being fetched.
+
     Raises:
-        DataError: A split cannot be had; those before it are there.
+        DataError: There is no network.
+        ConfigError: A folder has to be named.
     """
     choice = data_choice(config)
     places = {_key(one.place): one.place for one in wanted}
@@ -73,7 +77,13 @@ def fetch_data(
                 f"fetching {name} {place.split} ({fetched + 1} of {missing}{estimate})"
             )
             fetched += 1
-        yield fetch(place, choice, listener.transfer)
+        try:
+            done = fetch(place, choice, listener.transfer)
+        except DataError as error:
+            if choice.forbids_network or isinstance(error.__cause__, ConnectionError):
+                raise
+            done = FetchedSplit(place, "failed", problem=str(error))
+        yield done
 
 
 def _key(place: SplitPlace) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tenbin.data.sources.choice import DataChoice
-from tenbin.data.sources.places import check_hub, key_of
+from tenbin.data.sources.places import check_hub, key_of, split_folders
 from tenbin.errors import DataError
 from tenbin.records import Dataset
 
@@ -125,7 +125,9 @@ def _hub_error(dataset: Dataset, split: str, error: Exception, offline: bool) ->
             "dataset_kwargs: {revision: refs/convert/parquet}), or a folder with files",
         )
     where = "offline, so only what is cached can be read" if offline else "check name and network"
+    place = split_folders(dataset)[0] / f"{split}.jsonl"
     return DataError(
         f"{name} {split} could not be loaded: {type(error).__name__}: {reason}",
-        f"{where}; or give <folder>/{dataset.name}/{split}.jsonl with --data_dir <folder>",
+        f"{where}; or give <folder>/{place} with --data_dir <folder>, which `tenbin data fetch` "
+        "fills where there is a network",
     )
