@@ -175,7 +175,8 @@ class RunConfig(OptionsRecord):
         values.SWITCH, False, DATA, "", "never download; use the cache", also=("data",)
     )
     include_path: tuple[str, ...] = option(
-        values.NAMES, (), SELECTION, "PATHS", "task files of your own, or folders of them",
+        values.NAMES, (), SELECTION, "PATHS",
+        "task files of your own, or folders of them; lm_eval: those of the installed package",
         also=("validate", "tasks", "import-task", "data"),
     )  # fmt: skip
     allow_outside_files: bool = option(

@@ -86,7 +86,7 @@ class RunOptions(TypedDict, total=False):
     offline: bool | None
     """never download; use the cache"""
     include_path: str | Sequence[str] | None
-    """task files of your own, or folders of them"""
+    """task files of your own, or folders of them; lm_eval: those of the installed package"""
     allow_outside_files: bool | None
     """let task files read files outside their folders, --include_path and --data_dir"""
     trust_tasks: bool | None

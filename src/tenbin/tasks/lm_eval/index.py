@@ -69,7 +69,7 @@ def is_own(mapping: Mapping[str, Any]) -> bool:
 
 _NAMING_KEYS = ("class", "group", "include", "tag", "task")
 _READ_KEYS = OWN_KEYS | {*_NAMING_KEYS, "fewshot_config", "metric_list"}
-_FORMAT = 1
+_FORMAT = 2
 """Of the cached file; raised when it holds something else, or the same files mean another."""
 _RECENT = 2_000_000_000
 """Nanoseconds: a file that was written so shortly before it was read may have been written again
@@ -316,18 +316,20 @@ def _entry_of(keys: Mapping[str, Any], path: str) -> Entry | None:
     """
     task, group = keys.get("task"), keys.get("group")
     tags = _texts(keys.get("tag"))
-    if "own" in keys and "task" in keys:
-        return Entry(_name(task, "task", path), "own", path, tags)
+    if "task" not in keys:
+        return None
+    if "own" in keys:
+        # In this format, a leading underscore marks a file that others include.
+        included = path.rpartition(os.sep)[2].startswith("_")
+        return None if included else Entry(_name(task, "task", path), "own", path, tags)
     if "class" in keys:
         return Entry(_name(task, "task", path), "python", path, (*_texts(group), *tags))
     if "group" in keys and not isinstance(task, str):
         listed = map(_member, task if isinstance(task, list) else [])
         members = tuple(filter(None, listed))
         return Entry(_name(group, "group", path), "group", path, members=members)
-    if "task" in keys:
-        # A group in a task's own file is what tags were called before.
-        return Entry(_name(task, "task", path), "task", path, (*_texts(group), *tags))
-    return None
+    # A group in a task's own file is what tags were called before.
+    return Entry(_name(task, "task", path), "task", path, (*_texts(group), *tags))
 
 
 def _name(value: Any, key: str, path: str) -> str:
