@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from tenbin.pipeline.cell_record import choices_by, prompts_hash
 from tenbin.pipeline.judge import CellCounts
-from tenbin.pipeline.record import choices_by, label_notices, prompts_hash, window_notices
+from tenbin.pipeline.notices import label_notices, window_notices
 from tenbin.records import Failure, Picked, Scores, Text
 from tests.metrics.samples import CELL, make_prompt
 

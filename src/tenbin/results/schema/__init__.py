@@ -3,8 +3,7 @@
 `tenbin schema` prints them as JSON Schema; docs/schema/ holds what it prints.
 """
 
-from tenbin.results.schema.result import (
-    SCHEMA_VERSION,
+from tenbin.results.schema.entries import (
     CellConfig,
     DataFileEntry,
     Detectable,
@@ -13,18 +12,21 @@ from tenbin.results.schema.result import (
     FunctionEntry,
     GenerationLengths,
     MetricDetail,
-    MetricScore,
     OriginEntry,
     ParallelEntry,
     PromptEntry,
     Record,
-    RunResult,
     SamplesFile,
     TemplateChoice,
     TemplateChoices,
     ThinkingEntry,
     UnweightedMean,
     UsageEntry,
+)
+from tenbin.results.schema.result import (
+    SCHEMA_VERSION,
+    MetricScore,
+    RunResult,
     result_fault,
     stderr_key,
 )
