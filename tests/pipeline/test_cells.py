@@ -12,6 +12,7 @@ from tenbin.errors import ConfigError
 from tenbin.pipeline.cells import choose_cells, profile_notices, selecting_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.requests import content_key
+from tenbin.records import Sampling
 
 
 def cells(**given: Any) -> list[str]:
@@ -139,6 +140,9 @@ def test_the_profile_lm_eval_keeps_zero_shots_and_takes_the_first_answer(tmp_pat
     ((setup,), (there,)) = choose_cells(own), choose_cells(theirs)
     assert (setup.cell.shots, setup.task.repeats) == (3, 4)
     assert (there.cell.shots, there.task.repeats) == (0, 1)
+    assert (setup.task.sampling, there.task.sampling) == (Sampling(0.5), Sampling(0.5, top_k=50))
+    unlimited = {**given, "profile": "lm-eval", "gen_kwargs": "top_k=0"}
+    assert choose_cells(build_config(unlimited))[0].task.sampling == Sampling(0.5)
     assert profile_notices(own, [setup]) == []
     (notice,) = profile_notices(theirs, [there])
     assert "whose files say num_fewshot: 0, whatever --num_fewshot says: made" in notice

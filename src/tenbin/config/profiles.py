@@ -29,6 +29,8 @@ class Profile:
     seed: int | None = None
     first_answer: bool = False
     """Of several sampled answers judge the first alone, where the task's filters name no other."""
+    top_k: int = 0
+    """Likeliest tokens that sampled answers are drawn from where nobody names a number; 0: all."""
     multiturn_chat: bool = False
     """Whether a chat template makes turns of the examples unless the user says otherwise."""
     keeps_zero_shots: bool = False
@@ -53,6 +55,7 @@ PROFILES = {
         fit_examples=False,
         encoding="joint",
         first_answer=True,
+        top_k=50,  # transformers' default, which lm-eval leaves as it is
         multiturn_chat=True,
         keeps_zero_shots=True,
     ),
