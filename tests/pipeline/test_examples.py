@@ -1,5 +1,7 @@
 """Where a cell's examples come from: a split, its rows through a function, or samples."""
 
+from dataclasses import replace
+
 import pytest
 
 from tenbin.data import DataChoice
@@ -88,3 +90,23 @@ def test_examples_go_through_the_tasks_function_or_their_own(data):
     assert sorted(calls) == [("list_fewshot", 4), ("process_docs", 3), ("process_docs", 4)]
     names = [file.path.rpartition("/")[2] for file in data.files(other)["test"]]
     assert names == ["test.jsonl", "utils.py: process_docs", "utils.py: list_fewshot"]
+
+
+def test_a_custom_dataset_is_made_once_with_the_models_arguments():
+    datasets = pytest.importorskip("datasets")
+    calls = []
+
+    def make(**given):
+        calls.append(given)
+        rows = datasets.Dataset.from_list(ROWS)
+        return {"test": rows, "train": rows.select([0, 1])}
+
+    data = Data(DataChoice(), arguments={"pretrained": "tiny"})
+    function = TaskFunction("utils.py", "make", "5e" * 32, make)
+    one = setup(FewshotPlan("train"))
+    made = Dataset("words", pinned=False, custom_dataset=function, metadata={"length": 8})
+    one = replace(one, task=replace(one.task, dataset=made))
+    assert len(data.for_cell(one)[0].documents) == 6
+    assert ids(data.pool(one)) == ["q0", "q1"]
+    assert calls == [{"length": 8, "pretrained": "tiny"}]
+    assert [file.path for file in data.files(one)["train"]] == ["utils.py: make, train"]
