@@ -114,6 +114,12 @@ def test_published_files_below_a_data_folder(tmp_path, name, file, place):
     assert (len(loaded.documents), loaded.notices) == (3, ())
 
 
+@pytest.mark.parametrize("name", ["file:///etc/hosts", "https:///etc/hosts", "hf:///etc/hosts"])
+def test_an_address_is_no_file_of_this_machine(tmp_path, name):
+    dataset = Dataset("json", pinned=False, options={"data_files": {"test": name}})
+    assert all(not path.is_absolute() for path in places.published_paths(dataset, "test").values())
+
+
 def test_a_split_file_stands_in_for_a_published_one(tmp_path):
     write_rows(tmp_path / "owner/set/test.jsonl", ROWS)
     loaded = load("owner/set", data_dir=tmp_path, data_files={"test": "dev/physics.csv"})

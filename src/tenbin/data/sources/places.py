@@ -196,6 +196,8 @@ def published_paths(dataset: Dataset, split: str) -> dict[str, Path]:
     if given is None or (isinstance(given, Mapping) and split not in given):
         return {}
     names = names_of_split(dataset, split)[0]
+    if any("://" in name and not name.startswith(_REMOTE) for name in names):
+        return {}  # refused by `check_hub`
     paths = {name: _published_path(dataset, name) for name in names}
     return {} if any(_divided(path)[1] for path in paths.values()) else paths
 
@@ -204,9 +206,9 @@ def _published_path(dataset: Dataset, name: str) -> Path:
     if name.startswith("hf://"):
         repository = name.removeprefix("hf://").removeprefix("datasets/")
         # A revision stands behind the set's name: owner/set@revision/path.
-        return Path(re.sub(r"@[^/]+", "", repository, count=1))
+        return Path(re.sub(r"@[^/]+", "", repository, count=1).lstrip("/"))
     if "://" in name:
-        return Path(name.partition("://")[2].partition("?")[0])
+        return Path(name.partition("://")[2].partition("?")[0].lstrip("/"))
     return expanded(dataset.name) / name
 
 
