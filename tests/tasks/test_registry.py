@@ -88,6 +88,7 @@ def test_jaquad_in_its_usual_spelling(registry: Registry) -> None:
         ("jnli-1.2-0.3", ["no version '1.2'", "1.1, 1.3"]),
         ("jnli-1.3-0.1", ["no template '0.1'", "0.2, 0.3, 0.4, 0.5, 0.6"]),
         ("nothing*", ["no task matches"]),
+        ("mmlu", ["unknown task", "--include_path lm_eval"]),
     ],
 )
 def test_unknown_names_fail_with_what_is_close(

@@ -349,6 +349,8 @@ class Registry:
         known = [*self.tasks, *self.groups(), *ids, *self.library.names()]
         close = get_close_matches(entry.lower(), alike(entry, known), n=5, cutoff=0.5)
         listing = "`tenbin tasks` lists everything"
+        if not self.library.indexes:
+            listing += "; --include_path lm_eval adds the tasks of lm-eval"
         return f"did you mean {', '.join(close)}? {listing}" if close else listing
 
 

@@ -78,14 +78,14 @@ class _Reading:
 
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
-        self._open: list[str] = []
+        self._open: list[tuple[int, int] | None] = []
         self.paths: list[Path] = []
         self.parts: list[_Parsed] = []
 
     def mapping(self, path: Path, above: tuple[Path, ...]) -> dict[str, Any]:
-        # By where it really lies: `../x/a.yaml` may lead back to the same file in ever new words.
-        real = os.path.realpath(path)
-        if real in self._open:
+        # Not by its path: `../x/a.yaml` may lead back to the same file in ever new words.
+        identity = _identity(path)
+        if identity in self._open:
             circle = " → ".join(p.name for p in (*above, path))
             raise TaskError(f"task files include each other: {circle}")
         if len(self.paths) > MOST_FILES:
@@ -98,7 +98,7 @@ class _Reading:
             raise TaskError(f"{above[-1]}: include: {error.message}", error.hint) from error
         self.paths.append(path)
         self.parts.append(parsed)
-        self._open.append(real)
+        self._open.append(identity)
         own = dict(parsed.mapping)
         below: dict[str, Any] = {}
         for name in included_names(path, own.pop("include", [])):
@@ -116,6 +116,15 @@ class _Reading:
         except OutsideError as error:
             raise TaskError(f"{path}: include: {error}", HINT) from error
         return included
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from all others; None for one that is not there, which is read next."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _read_include(path: Path) -> _Parsed:
