@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
@@ -91,9 +91,8 @@ class _IndexLoader(_Loader):  # type: ignore[misc]
 _IndexLoader.add_constructor("!function", lambda loader, node: "!function")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One task file of a folder."""
+class Entry(NamedTuple):
+    """One task file of a folder; a tuple, since thousands are made at every start."""
 
     name: str
     """Of the task or group; of the file where it has none."""
@@ -106,8 +105,7 @@ class Entry:
     """Why it is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     """What the cache knows about one file: its entry, and what that was made of."""
 
     stamp: Stamp
@@ -173,11 +171,11 @@ def _index_folder(folder: Path, report: Report | None) -> FolderIndex:
         raise TaskError(f"{folder}: cannot be listed: {error.strerror}") from error
     place = _cache_file(root)
     known, includes = _read_cache(place, root)
-    unchanged = {path for path, stamp in includes.items() if _stamp(path) == stamp}
+    changed = {path for path, stamp in includes.items() if _stamp(path) != stamp}
     kept = {
         path: record
         for path, record in known.items()
-        if stamps.get(path) == record.stamp and unchanged.issuperset(record.includes)
+        if stamps.get(path) == record.stamp and changed.isdisjoint(record.includes)
     }
     indexing = _Indexing(root)
     records = dict(kept)
@@ -199,8 +197,7 @@ def _shown(entry: Entry, root: str, folder: Path) -> Entry:
     if root == str(folder):
         return entry
     path = str(folder / entry.path[len(root) :].lstrip(os.sep))
-    reason = entry.reason.replace(entry.path, path)
-    return Entry(entry.name, entry.kind, path, entry.tags, entry.members, reason)
+    return entry._replace(path=path, reason=entry.reason.replace(entry.path, path))
 
 
 def _task_files(root: str) -> dict[str, Stamp]:
@@ -212,9 +209,11 @@ def _task_files(root: str) -> dict[str, Stamp]:
         with os.scandir(folder) as listed:
             for entry in listed:
                 if entry.name.endswith((".yaml", ".yml")) and not entry.is_dir():
-                    with suppress(OSError):  # a link that leads nowhere
+                    try:
                         status = entry.stat()
-                        stamps[entry.path] = (status.st_mtime_ns, status.st_size)
+                    except OSError:  # a link that leads nowhere
+                        continue
+                    stamps[entry.path] = (status.st_mtime_ns, status.st_size)
                 elif entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED_FOLDERS:
                     folders.append(entry.path)
         # A run's folder holds its configuration, which is no task.
