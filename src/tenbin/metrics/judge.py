@@ -77,7 +77,7 @@ def judge(
         named = named_choice(response, prompt.language)
         return [_judge_named(use, prompt, named) for use in task.metrics]
     if task.kind == "choice" and isinstance(response, Scores):
-        choices = _choices(prompt, _joined(prompt, sampled))
+        choices = _choices(prompt, _joined(prompt, sampled) if prompt.contexts else response)
         return [_judge_choices(use, prompt, choices, unconditional) for use in task.metrics]
     if task.kind == "loglikelihood" and isinstance(response, Scores):
         one = Choices((prompt.target or "",), response.logprobs, (0,), response.greedy)
@@ -109,15 +109,13 @@ def _check_count(prompt: Prompt, choices: Sequence[str], scores: Scores) -> None
 
 
 def _joined(prompt: Prompt, sampled: Sequence[Response]) -> Scores:
-    """The scores of all choices: of one request, or of one for each context."""
+    """The scores of all choices, of which each context has one."""
     scores = [one for one in sampled if isinstance(one, Scores)]
-    if len(scores) != max(1, len(prompt.contexts)) or len(scores) != len(sampled):
+    if len(scores) != len(prompt.contexts):
         raise TaskError(
-            f"{prompt.cell.id}: document {prompt.document} has {len(prompt.contexts) or 1} texts to"
+            f"{prompt.cell.id}: document {prompt.document} has {len(prompt.contexts)} texts to"
             f" score, but {len(scores)} answers"
         )
-    if not prompt.contexts:
-        return scores[0]
     return Scores(
         tuple(one.logprobs[0] for one in scores),
         tuple(one.token_counts[0] for one in scores),
@@ -192,13 +190,16 @@ def _judge_named(use: MetricUse, prompt: Prompt, named: int | None) -> Outcome:
 def _choice_outcome(
     use: MetricUse, metric: Metric, prompt: Prompt, predicted: int | None
 ) -> Outcome:
-    golds = _golds(prompt)
     assert prompt.choices is not None
+    if prompt.gold is not None and not prompt.golds:
+        value = metric.value(predicted, prompt.gold)
+    else:
+        value = max((metric.value(predicted, gold) for gold in _golds(prompt)), default=0.0)
     return Outcome(
         cell=prompt.cell,
         document=prompt.document,
         metric=use.name,
-        value=max((metric.value(predicted, gold) for gold in golds), default=0.0),
+        value=value,
         answer=None if predicted is None else prompt.choices[predicted],
         predicted=predicted,
         gold=prompt.gold,

@@ -97,12 +97,12 @@ def used_metric(task: Task, use: MetricUse) -> Metric:
     Raises:
         TaskError: There is no such metric, or its values cannot be aggregated so.
     """
-    plain = (use.function, use.aggregation, use.higher_is_better, task.process_results)
-    if all(one is None for one in plain):
+    own_function = use.function or task.process_results
+    if use.aggregation is None and use.higher_is_better is None and own_function is None:
         found = find_metric(use.metric, task.kind)
         if found.aggregation != OWN_FUNCTION:
             return found
-    base = None if use.function or task.process_results else _registered(task, use)
+    base = None if own_function else _registered(task, use)
     better = use.higher_is_better
     if better is None:
         better = True if base is None else base.higher_is_better
@@ -110,6 +110,8 @@ def used_metric(task: Task, use: MetricUse) -> Metric:
     own = use.aggregation if isinstance(use.aggregation, TaskFunction) else None
     if base is not None and own is not None and base.name in translation.TRANSLATION:
         base = replace(find_metric("acc", "generate"), name=base.name, percent=True)
+    if base is not None and (aggregation, better) == (base.aggregation, base.higher_is_better):
+        return base
     if base is not None:
         return replace(base, aggregation=aggregation, higher_is_better=better, aggregate=own)
     return Metric(
