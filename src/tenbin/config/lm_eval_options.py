@@ -166,7 +166,10 @@ def hint_for_flag(flag: str) -> str:
 
 def hint_for_value(name: str, value: object) -> str:
     """What to write instead of a value that lm-eval takes for an option and tenbin does not."""
-    written = str(value)
+    try:
+        written = str(value)
+    except ValueError:  # a number of more digits than Python writes
+        return ""
     if name == "seed" and ("," in written or isinstance(value, Sequence)):
         return (
             "lm-eval's four seeds are one here, which seeds few-shot examples and sampled answers: "
