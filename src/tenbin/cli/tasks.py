@@ -211,7 +211,7 @@ def _needs(registry: Registry, entry: Entry) -> tuple[str, str]:
         return "refused", _reason(error.message, entry)
     if translation.task is None:
         return "refused", _reason("; ".join(map(str, translation.refusals)), entry)
-    packages = dict.fromkeys(need.what for need in translation.needs if need.kind == "package")
+    packages = sorted({need.what for need in translation.needs if need.kind == "package"})
     trust = ["trust"] if any(need.kind == "trust" for need in translation.needs) else []
     return translation.task.kind, ", ".join([*trust, *packages]) or "–"
 
