@@ -64,7 +64,7 @@ OWN = """
 def judge(doc, results):
     if doc["q"].endswith("13"):
         raise KeyError("thirteen")
-    given = {"size": len(results[0]), "pair": (doc["a"], results[0]), "first": 1.0 * len(doc["q"])}
+    given = {"size": len(results[0]), "pair": (doc["a"], results[0]), "first": float(doc["row"])}
     return {**given, "extra": 0.5}
 
 
@@ -85,7 +85,8 @@ def overlap(references, predictions):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Task files with their rows, as the only tasks there are."""
     rows = [
-        {"q": f"question {at}", "a": "a b c d e"[: at % 9 + 1], "label": at % 2} for at in range(30)
+        {"row": at, "q": f"question {at}", "a": "a b c d e"[: at % 9 + 1], "label": at % 2}
+        for at in range(30)
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "rows.jsonl").write_text(lines)
@@ -116,6 +117,7 @@ def test_functions_judge_and_aggregate(folder: Path) -> None:
     assert details["size"].aggregation == "mean" and details["size"].stderr_method == "analytic"
     assert details["pair"].aggregation == "function share"
     assert details["first"].interval_method == "none" and details["first"].low is None
+    assert done.result.results["judged"]["first"] == 0.0  # the first row
     (reason,) = done.result.failures["judged"]
     assert "own.py: judge: KeyError: 'thirteen'" in reason
     (warning,) = [one for one in done.result.warnings if "judged: first" in one]
