@@ -60,7 +60,7 @@ WORKS = {
     "mmlu": Work(
         "mmlu_high_school_mathematics_continuation",
         5,
-        36,
+        44,
         "acc",
         15.0,
         "mmlu's continuation form, 5-shot (first_n), rows of JMMLU",
