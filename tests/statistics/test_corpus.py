@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,18 @@ def test_the_error_of_a_mean_is_found_by_drawing() -> None:
     assert (row.stderr_method, row.interval_method, row.notice) == ("bootstrap", "percentile", "")
     again = summarise("m", "function own", gathered(values, mean), 5, "x")
     assert again == row
+
+
+def test_a_function_warns_for_all_documents_and_not_for_draws() -> None:
+    def warning(items: list[float]) -> float:
+        warnings.warn("ill-defined", UserWarning, stacklevel=1)
+        return mean(items)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        row = summarise("m", "function own", gathered([0.0, 1.0, 1.0], warning), 0, "x")
+    assert row.stderr is not None
+    assert len(told) == 1
 
 
 def test_clusters_are_drawn_together() -> None:

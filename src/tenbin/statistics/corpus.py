@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,10 +62,11 @@ def corpus_score(found: Measured, seed: int = 0) -> CorpusScore:
     clusters = _clustered(items, found.clusters)
     if len(clusters) < 2:
         return CorpusScore(value)
-    reason = _why_not_drawn(items, aggregate, value)
-    if reason:
-        return CorpusScore(value, notice=f"no interval: {reason}")
-    scores = _resampled(clusters, aggregate, seed)
+    with warnings.catch_warnings():
+        # What a function warns of was said once, for all documents: a thousand draws add nothing.
+        warnings.simplefilter("ignore")
+        reason = _why_not_drawn(items, aggregate, value)
+        scores = reason or _resampled(clusters, aggregate, seed)
     if isinstance(scores, str):
         return CorpusScore(value, notice=f"no interval: {scores}")
     return _with_error(value, scores)
