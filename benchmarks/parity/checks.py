@@ -13,6 +13,8 @@ TOKEN_TOLERANCE = 2e-5
 FORWARD_TOLERANCE = 1e-6
 """Of all log-likelihoods beside a forward pass in float64, relative. One alone may be further off
 where it is small: the logits of a float32 model are themselves off by some 1e-6."""
+MISS = "[invalid]"
+"""What lm-eval's filters give where they find nothing; tenbin gives no answer."""
 _EXAMPLES = 3
 """Differences that are told of one check."""
 
@@ -61,9 +63,12 @@ def compare_prompts(
     if len(mine) != len(documents):
         check.add(False, 0.0, f"{place}: {len(mine)} documents, lm-eval has {len(documents)}")
     for at, (ours, theirs) in enumerate(zip(mine, documents, strict=False)):
-        # Requests for the choices alone, which acc_mutual_info asks besides.
-        asked = theirs["requests"][: len(ours)] or theirs["requests"]
-        for one, other in zip(ours, asked, strict=True):
+        asked, more = theirs["requests"][: len(ours)], theirs["requests"][len(ours) :]
+        # Those for the choices alone, which acc_mutual_info asks besides, are no part of prompts.
+        if len(asked) < len(ours) or any(one.get("context") != "" for one in more):
+            counts = f"{len(ours)} requests, lm-eval has {len(theirs['requests'])}"
+            check.add(False, 0.0, f"{place}, document {at}: {counts}")
+        for one, other in zip(ours, asked, strict=False):
             for key in other:
                 equal = _same(key, one.get(key), other[key])
                 check.add(
@@ -115,12 +120,13 @@ def _compare_extracted(
 ) -> None:
     for outcome in sample["outcomes"]:
         name = outcome["metric"].partition(",")[2] or "none"
-        if name not in answers or outcome["answer"] is None:
+        if name not in answers:
             continue
         theirs = answers[name]
         theirs = theirs[0] if isinstance(theirs, list) else theirs
-        message = f"{place}: {outcome['metric']} read {outcome['answer']!r}, lm-eval {theirs!r}"
-        check.add(outcome["answer"] == theirs, 0.0, message)
+        mine = MISS if outcome["answer"] is None else outcome["answer"]
+        message = f"{place}: {outcome['metric']} read {mine!r}, lm-eval {theirs!r}"
+        check.add(mine == theirs, 0.0, message)
 
 
 def compare_scores(

@@ -128,16 +128,18 @@ class Parity:
         checks = self.checks(model, WEIGHTED)
         for found in runs:
             name, shots = found["name"], found["shots"]
+            kinds = {oracle["kind"] for oracle in found["tasks"].values()}
+            limits = {"gen_kwargs": {"max_gen_toks": MAX_GEN_TOKS}}
             with _told(checks["loglikelihood"], f"{name}, {shots} shots"):
                 run = self.ours.run(
                     name,
                     shots,
                     "hf",
                     model_args={"pretrained": folder},
-                    gen_kwargs={"max_gen_toks": MAX_GEN_TOKS},
                     dtype="float32",
                     device="cpu",
                     limit=documents,
+                    **(limits if "generate_until" in kinds else {}),
                 )
                 samples = sorted(run.samples, key=lambda one: one["row"] or 0)
                 for task, oracle in found["tasks"].items():
