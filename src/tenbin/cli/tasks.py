@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tenbin.records import Task
-    from tenbin.tasks.lm_eval.index import Entry
+    from tenbin.tasks.lm_eval.index_cache import Entry
     from tenbin.tasks.registry import Registry
 
 _MOST_ROWS = 60

@@ -13,7 +13,8 @@ from tenbin.files.allowed_paths import Reach
 from tenbin.metrics.registry import problems
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.records import Task
-from tenbin.tasks.lm_eval.index import Entry, index_folder
+from tenbin.tasks.lm_eval.index import index_folder
+from tenbin.tasks.lm_eval.index_cache import Entry
 from tenbin.tasks.lm_eval.library import Library
 from tenbin.tasks.lm_eval.python_imports import is_installed
 from tenbin.tasks.lm_eval.reading import read_task_file

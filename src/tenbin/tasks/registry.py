@@ -30,7 +30,8 @@ from tenbin.tasks.installed import (
     package_label,
 )
 from tenbin.tasks.lm_eval.grouping import Leaf
-from tenbin.tasks.lm_eval.index import Entry, FolderIndex, Report, index_folder, is_own
+from tenbin.tasks.lm_eval.index import FolderIndex, Report, index_folder, is_own
+from tenbin.tasks.lm_eval.index_cache import Entry
 from tenbin.tasks.lm_eval.library import Library, is_group
 from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
 from tenbin.tasks.loader import LoadedTask, load_file

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from tenbin.tasks.lm_eval import index as module
-from tenbin.tasks.lm_eval.index import Entry, FolderIndex, index_folder
+from tenbin.tasks.lm_eval import index_cache
+from tenbin.tasks.lm_eval.index import FolderIndex, index_folder
+from tenbin.tasks.lm_eval.index_cache import Entry
 
 OLD = 1_600_000_000
 
@@ -125,7 +127,7 @@ def test_changes_are_seen_and_only_they_are_read(
     read = count_reads(monkeypatch)
     warm = index_folder(tmp_path)
     assert set(read) == again
-    monkeypatch.setattr(module, "_FORMAT", 0)  # so that nothing is kept
+    monkeypatch.setattr(index_cache, "_FORMAT", 0)  # so that nothing is kept
     assert index_folder(tmp_path) == warm
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from tenbin.errors import TaskError
 from tenbin.records import Group, GroupMetric, TaskFunction
-from tenbin.tasks.lm_eval.index import Entry
+from tenbin.tasks.lm_eval.index_cache import Entry
 from tenbin.tasks.lm_eval.reading import ReadFile
 
 _GROUP_KEYS = frozenset({"group", "group_alias", "task", "aggregate_metric_list", "metadata"})

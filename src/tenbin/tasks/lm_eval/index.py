@@ -8,27 +8,28 @@ cannot be read, or that says nothing useful, is an entry with its reason and hin
 from __future__ import annotations
 
 import gc
-import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import yaml
 
 from tenbin.errors import TaskError
-from tenbin.files.atomic import write_atomically
-from tenbin.files.home import cache_directory
 from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes
+from tenbin.tasks.lm_eval.index_cache import (
+    Entry,
+    Record,
+    Stamp,
+    cache_file,
+    read_cache,
+    write_cache,
+)
 from tenbin.tasks.lm_eval.reading import MOST_FILES, included_names
-
-EntryKind = Literal["task", "group", "python", "own", "refused"]
-"""A task, a group of tasks, a class in Python, a task file in tenbin's own format, or neither."""
 
 OWN_KEYS = frozenset(
     {
@@ -69,17 +70,10 @@ def is_own(mapping: Mapping[str, Any]) -> bool:
 
 _NAMING_KEYS = ("class", "group", "include", "tag", "task")
 _READ_KEYS = OWN_KEYS | {*_NAMING_KEYS, "fewshot_config", "metric_list"}
-_FORMAT = 2
-"""Of the cached file; raised when it holds something else, or the same files mean another."""
-_RECENT = 2_000_000_000
-"""Nanoseconds: a file that was written so shortly before it was read may have been written again
-within the same tick of the clock, so its time does not show that it is unchanged."""
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
 _LONGEST_REASON = 400
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-Stamp = tuple[int, int]
-"""Time of the last change in nanoseconds, and size."""
 Report = Callable[[int, int], None]
 """Called with the files read so far, and how many there are to read."""
 
@@ -89,29 +83,6 @@ class _IndexLoader(_Loader):  # type: ignore[misc]
 
 
 _IndexLoader.add_constructor("!function", lambda loader, node: "!function")
-
-
-class Entry(NamedTuple):
-    """One task file of a folder; a tuple, since thousands are made at every start."""
-
-    name: str
-    """Of the task or group; of the file where it has none."""
-    kind: EntryKind
-    path: str
-    tags: tuple[str, ...] = ()
-    members: tuple[str, ...] = ()
-    """What a group's file lists directly."""
-    reason: str = ""
-    """Why it is refused."""
-
-
-class _Record(NamedTuple):
-    """What the cache knows about one file: its entry, and what that was made of."""
-
-    stamp: Stamp
-    includes: tuple[str, ...]
-    entry: Entry | None
-    """None: a file that others include."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +140,8 @@ def _index_folder(folder: Path, report: Report | None) -> FolderIndex:
         stamps = _task_files(root)
     except OSError as error:
         raise TaskError(f"{folder}: cannot be listed: {error.strerror}") from error
-    place = _cache_file(root)
-    known, includes = _read_cache(place, root)
+    place = cache_file(root)
+    known, includes = read_cache(place, root)
     changed = {path for path, stamp in includes.items() if _stamp(path) != stamp}
     kept = {
         path: record
@@ -187,7 +158,7 @@ def _index_folder(folder: Path, report: Report | None) -> FolderIndex:
     if missing or len(known) != len(records):
         # What stays of the cache has its includes there too.
         used = {path: includes[path] for record in kept.values() for path in record.includes}
-        _write_cache(place, root, records, {**used, **indexing.stamps}, started)
+        write_cache(place, root, records, {**used, **indexing.stamps}, started)
     entries = (record.entry for _, record in sorted(records.items()))
     return FolderIndex(folder, tuple(_shown(entry, root, folder) for entry in entries if entry))
 
@@ -241,7 +212,7 @@ class _Indexing:
     _keys: dict[str, Mapping[str, Any] | TaskError] = field(default_factory=dict)
     _places: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def record(self, path: str, stamp: Stamp) -> _Record:
+    def record(self, path: str, stamp: Stamp) -> Record:
         includes: dict[str, None] = {}
         try:
             keys = self._merged(path, (), includes)
@@ -249,7 +220,7 @@ class _Indexing:
         except TaskError as error:
             reason = str(error.message)[:_LONGEST_REASON]
             entry = Entry(Path(path).stem, "refused", path, reason=reason)
-        return _Record(stamp, tuple(includes), entry)
+        return Record(stamp, tuple(includes), entry)
 
     def _merged(
         self, path: str, above: tuple[str, ...], includes: dict[str, None]
@@ -347,78 +318,3 @@ def _member(value: Any) -> str | None:
     if isinstance(value, dict):
         value = value.get("group") or value.get("task")
     return value if isinstance(value, str) else None
-
-
-def _cache_file(root: str) -> Path | None:
-    with suppress(RuntimeError):  # there is no home
-        digest = hashlib.sha256(os.fsencode(root)).hexdigest()
-        return cache_directory() / "task-index" / f"{digest[:32]}.json"
-    return None
-
-
-def _read_cache(
-    place: Path | None, root: str
-) -> tuple[dict[str, _Record], dict[str, Stamp | None]]:
-    """Records and stamps of included files; nothing where there is no cache that can be used."""
-    if place is None:
-        return {}, {}
-    try:
-        head, _, text = place.read_bytes().partition(b"\n")
-    except OSError:
-        return {}, {}
-    if head != _head(root, text):
-        return {}, {}  # damaged, or of another format: it is made anew
-    stored = json.loads(text)
-    paths = [path for path, _ in stored["includes"]]
-    stamps = {path: stamp and (stamp[0], stamp[1]) for path, stamp in stored["includes"]}
-    records = {}
-    for below, time_ns, size, includes, entry in stored["files"]:
-        path = root + below
-        made = None
-        if entry:
-            name, kind, tags, members, reason = entry
-            made = Entry(name, kind, path, tuple(tags), tuple(members), reason)
-        included = tuple([paths[number] for number in includes])
-        records[path] = _Record((time_ns, size), included, made)
-    return records, stamps
-
-
-def _head(root: str, text: bytes) -> bytes:
-    """The first line of the cached file: only what this program wrote begins with it."""
-    digest = hashlib.blake2b(b"%d %s\n" % (_FORMAT, os.fsencode(root)), digest_size=16)
-    digest.update(text)
-    return digest.hexdigest().encode()
-
-
-def _write_cache(
-    place: Path | None,
-    root: str,
-    records: Mapping[str, _Record],
-    includes: Mapping[str, Stamp | None],
-    started: int,
-) -> None:
-    if place is None:
-        return
-    recent = started - _RECENT
-    numbers = {path: number for number, path in enumerate(includes)}
-    files = [
-        [
-            path.removeprefix(root),
-            *record.stamp,
-            [numbers[one] for one in record.includes],
-            _stored(record.entry),
-        ]
-        for path, record in records.items()
-        if record.stamp[0] < recent
-        if all((stamp := includes[one]) is None or stamp[0] < recent for one in record.includes)
-    ]
-    text = json.dumps({"includes": list(includes.items()), "files": files}, separators=(",", ":"))
-    with suppress(OSError):  # the index is right without its cache
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place, f"{_head(root, text.encode()).decode()}\n{text}")
-
-
-def _stored(entry: Entry | None) -> Any:
-    if entry is None:
-        return None
-    return [entry.name, entry.kind, entry.tags, entry.members, entry.reason]

@@ -13,7 +13,8 @@ from tenbin.files.allowed_paths import Reach
 from tenbin.records import Task
 from tenbin.tasks.installed import package_label
 from tenbin.tasks.lm_eval.grouping import Expanded, Found, Leaf, expand_group
-from tenbin.tasks.lm_eval.index import Entry, FolderIndex, is_own
+from tenbin.tasks.lm_eval.index import FolderIndex, is_own
+from tenbin.tasks.lm_eval.index_cache import Entry
 from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
 
 if TYPE_CHECKING:
