@@ -18,20 +18,22 @@ class Case:
     quick: bool = False
     """Whether `--quick` has it."""
     weights: bool = False
-    """Whether it is also asked of a model with weights."""
+    """Whether it is also asked of the tiny model with weights."""
+    small: bool = False
+    """Whether it is also asked of SmolLM2-135M, which takes longer."""
 
 
 CASES = (
-    Case("xnli_en", real=True, quick=True, weights=True),
+    Case("xnli_en", real=True, quick=True, weights=True, small=True),
     Case("xnli_zh", real=True),
     Case("xnli_th", real=True, weights=True),
     Case("paws_en", real=True, weights=True),
     Case("paws_ja", real=True),
     Case("paws_de", real=True),
-    Case("xcopa_et", real=True, weights=True),
+    Case("xcopa_et", real=True, weights=True, small=True),
     Case("xcopa_zh", real=True),
     Case("xcopa_vi", real=True),
-    Case("mgsm_direct_ja", real=True, quick=True, weights=True),
+    Case("mgsm_direct_ja", real=True, quick=True, weights=True, small=True),
     Case("mgsm_direct_en", real=True),
     Case("mgsm_native_cot_ja", real=True),
     Case("mgsm_native_cot_zh", real=True),
@@ -41,23 +43,23 @@ CASES = (
     Case("xquad_ru", real=True),
     Case("logiqa", real=True, weights=True),
     Case("ja_leaderboard_jnli", real=True, weights=True),
-    Case("ja_leaderboard_jcommonsenseqa", real=True, quick=True, weights=True),
+    Case("ja_leaderboard_jcommonsenseqa", real=True, quick=True, weights=True, small=True),
     Case("ja_leaderboard_jsquad", real=True, weights=True),
     Case("ja_leaderboard_mgsm", real=True),
     Case("ja_leaderboard_xwinograd", weights=True),
-    Case("hellaswag", quick=True, weights=True),
+    Case("hellaswag", quick=True, weights=True, small=True),
     Case("arc_easy", weights=True),
     Case("arc_challenge"),
-    Case("winogrande", quick=True, weights=True),
+    Case("winogrande", quick=True, weights=True, small=True),
     Case("gsm8k", quick=True, weights=True),
     Case("mmlu", quick=True),
-    Case("mmlu_anatomy", weights=True),
+    Case("mmlu_anatomy", weights=True, small=True),
     Case("belebele_jpn_Jpan", weights=True),
     Case("boolq"),
     Case("boolq-seq2seq"),
     Case("super_glue-boolq-t5-prompt", quick=True),
-    Case("lambada_openai", quick=True, weights=True),
-    Case("wikitext", (0,), quick=True, weights=True),
+    Case("lambada_openai", quick=True, weights=True, small=True),
+    Case("wikitext", (0,), quick=True, weights=True, small=True),
     Case("bbh_cot_fewshot_boolean_expressions", (0, 2, 3), quick=True),
     Case("truthfulqa_mc1", weights=True),
     Case("truthfulqa_mc2", quick=True),

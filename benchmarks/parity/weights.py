@@ -116,7 +116,9 @@ def _compare_scored(
             break  # the choices alone, which acc_mutual_info asks besides
         value = sample["logprobs"][at]
         exact, tokens = double.loglikelihood(request["context"], request["continuation"])
-        _compare_token(checks["loglikelihood"], f"{where}, {at}", value, wanted, tokens)
+        # Where lm-eval itself is far from float64, so is whoever is nearer to it.
+        off = abs(wanted - exact) / tokens + TOKEN_TOLERANCE / 2
+        _compare_token(checks["loglikelihood"], f"{where}, {at}", value, wanted, tokens, off)
         _compare_token(checks["float64"], f"{where}, {at}, in float64", value, exact, tokens)
         checks["float64"].apart += abs(value - exact)
         checks["float64"].size += abs(exact)
@@ -137,7 +139,9 @@ def compare_sums(check: Check) -> None:
         check.add(apart <= FORWARD_TOLERANCE, 0.0, message)
 
 
-def _compare_token(check: Check, where: str, value: float, wanted: float, tokens: int) -> None:
+def _compare_token(
+    check: Check, where: str, value: float, wanted: float, tokens: int, allowed: float = 0.0
+) -> None:
     apart = abs(value - wanted) / max(1, tokens)
     message = f"{where}: {value!r} beside {wanted!r}: {apart:.1e} a token"
-    check.add(apart <= TOKEN_TOLERANCE, apart, message)
+    check.add(apart <= max(TOKEN_TOLERANCE, allowed), apart, message)
