@@ -145,7 +145,8 @@ class Parity:
                 for task, oracle in found["tasks"].items():
                     of_task = [one for one in samples if one["task"] == task]
                     compare_weights(checks, f"{task}, {shots} shots", of_task, oracle, double)
-        compare_sums(checks["float64"])
+        if len(runs) > 1:  # single letters of one task alone are small values
+            compare_sums(checks["float64"])
 
     def _empty(self) -> str:
         """A cache folder without answers: the same request has another answer in each run."""
