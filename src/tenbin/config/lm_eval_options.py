@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tenbin.sandbox.printable import shown
+
 
 @dataclass(frozen=True, slots=True)
 class LmEvalOption:
@@ -166,10 +168,7 @@ def hint_for_flag(flag: str) -> str:
 
 def hint_for_value(name: str, value: object) -> str:
     """What to write instead of a value that lm-eval takes for an option and tenbin does not."""
-    try:
-        written = str(value)
-    except ValueError:  # a number of more digits than Python writes
-        return ""
+    written = value if isinstance(value, str) else shown(value)
     if name == "seed" and ("," in written or isinstance(value, Sequence)):
         return (
             "lm-eval's four seeds are one here, which seeds few-shot examples and sampled answers: "
