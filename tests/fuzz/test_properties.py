@@ -9,7 +9,6 @@ import json
 import re
 import tempfile
 import unicodedata
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +120,7 @@ def test_a_stored_run_file_is_the_same_run(given_: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.yaml"
         path.write_text(write_yaml(run_file(wanted)), encoding="utf-8")
-        assert build_config(read_run_file(path)) == replace(wanted, output_path=None)
+        assert build_config(read_run_file(path)) == wanted.replaced(output_path=None)
 
 
 @quick
