@@ -21,8 +21,11 @@ MODELS = {"data": [{"id": "made-up", "owned_by": "tests", "created": 1}]}
 
 
 def framed(content: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    """A whole answer with its length."""
-    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers]
+    """A whole answer with its length.
+
+    Each says that its connection ends: the client would ask again on one that is being closed.
+    """
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", "Connection: close", *headers]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + content
 
 
