@@ -88,6 +88,17 @@ WORKS = {
         batch_sizes=(1, 4, 12),
         tune_documents=12,
     ),
+    "mgsm_fewshot": Work(
+        "mgsm_direct_ja",
+        5,
+        20,
+        "exact_match,flexible-extract",
+        2.0,
+        "mgsm_direct_ja, 5-shot, at most 64 new tokens",
+        gen_kwargs="max_gen_toks=64",
+        batch_sizes=(1, 4),
+        tune_documents=4,
+    ),
 }
 
 
