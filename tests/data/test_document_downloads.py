@@ -1,4 +1,5 @@
 import hashlib
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -121,21 +122,21 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def publish(site, tmp_path, monkeypatch):
     """Serve a file and pin its blob id in place of the real one."""
     catalog = tmp_path / "catalog"
-    catalog.mkdir()
-    text = (pinned.CATALOG / "datasets.yaml").read_text()
-    (catalog / "datasets.yaml").write_text(text)
+    shutil.copytree(pinned.CATALOG / "datasets", catalog / "datasets")
     monkeypatch.setattr(pinned, "CATALOG", catalog)
     pinned.pinned_sets.cache_clear()
 
     def put(path: str, content: bytes) -> None:
         site.files[path] = content
-        text = (catalog / "datasets.yaml").read_text()
         name = path.split("/", 4)[4]
-        lines = [
-            f"            {name}: {git_blob_id(content)}" if line.strip().startswith(name) else line
-            for line in text.split("\n")
-        ]
-        (catalog / "datasets.yaml").write_text("\n".join(lines))
+        for file in (catalog / "datasets").glob("*.yaml"):
+            lines = [
+                f"            {name}: {git_blob_id(content)}"
+                if line.strip().startswith(name)
+                else line
+                for line in file.read_text().split("\n")
+            ]
+            file.write_text("\n".join(lines))
         pinned.pinned_sets.cache_clear()
 
     yield put

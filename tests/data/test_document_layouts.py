@@ -159,9 +159,9 @@ def test_choices_that_contradict_themselves(tmp_path):
         )
     with pytest.raises(ConfigError, match="exclude"):
         load_documents(Dataset("jaquad"), "train", DataChoice(sample_data=True, data_dir=tmp_path))
-    with pytest.raises(ConfigError, match="not known"):
+    with pytest.raises(ConfigError, match="no such version"):
         load_documents(Dataset("jaquad"), "train", DataChoice(versions={"jglue": "2"}))
-    with pytest.raises(ConfigError, match="no suite of data sets is called 'mlogiqa'"):
+    with pytest.raises(ConfigError, match="no collection of data sets is called 'mlogiqa'"):
         load_documents(Dataset("jaquad"), "train", DataChoice(versions={"mlogiqa": "2"}))
 
 
@@ -179,13 +179,13 @@ def test_raw_published_file_is_recognised(tmp_path, load, monkeypatch):
     from tenbin.data.sources import pinned
 
     file = write_rows(tmp_path / "datasets/jnli-v1.1/valid-v1.1.json", JNLI * 2)
-    text = (pinned.CATALOG / "datasets.yaml").read_text()
+    text = (pinned.CATALOG / "datasets/jglue.yaml").read_text()
     real = "fee97af8f0b9325441b35186fcb04b3e0415800d"
     assert real in text
     catalog = tmp_path / "catalog"
-    catalog.mkdir()
+    (catalog / "datasets").mkdir(parents=True)
     changed = text.replace(real, git_blob_id(file.read_bytes()))
-    (catalog / "datasets.yaml").write_text(changed)
+    (catalog / "datasets/jglue.yaml").write_text(changed)
     monkeypatch.setattr(pinned, "CATALOG", catalog)
     pinned.pinned_sets.cache_clear()
     try:

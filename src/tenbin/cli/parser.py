@@ -117,9 +117,9 @@ def _without_shorthands(argv: Sequence[str]) -> list[str]:
     rest = iter(argv)
     for argument in rest:
         name, equals, value = argument.partition("=")
-        suite = version_shorthand(name[2:]) if argument.startswith("--") else None
-        value = value if equals or not suite else next(rest, "")
-        written += ["--data_versions", f"{suite}={value}"] if suite else [argument]
+        collection = version_shorthand(name[2:]) if argument.startswith("--") else None
+        value = value if equals or not collection else next(rest, "")
+        written += ["--data_versions", f"{collection}={value}"] if collection else [argument]
     return written
 
 

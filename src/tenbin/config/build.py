@@ -99,8 +99,8 @@ def _hint_for_unknown(key: str) -> str:
 
 
 def _without_shorthands(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`jglue_version: 1.3` as `data_versions: {jglue: 1.3}`, for any suite of data sets."""
-    short = {name: suite for name in given if (suite := version_shorthand(str(name)))}
+    """`jglue_version: 1.3` as `data_versions: {jglue: 1.3}`, for any collection of data sets."""
+    short = {name: collection for name in given if (collection := version_shorthand(str(name)))}
     if not short:
         return given
     rest = {name: value for name, value in given.items() if name not in short}
@@ -108,7 +108,7 @@ def _without_shorthands(given: Mapping[str, Any]) -> Mapping[str, Any]:
     if named:
         versions = rest.get("data_versions") or []
         listed = (
-            [f"{suite}={version}" for suite, version in versions.items()]
+            [f"{collection}={version}" for collection, version in versions.items()]
             if isinstance(versions, Mapping)
             else split_list(versions)
         )
@@ -117,9 +117,9 @@ def _without_shorthands(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def version_shorthand(name: str) -> str | None:
-    """The suite whose version a key chooses: `jglue` of `jglue_version`; None for other keys."""
-    suite, found, rest = name.replace("-", "_").rpartition("_version")
-    return suite if suite and found and not rest else None
+    """The collection whose version a key chooses: `jglue` of `jglue_version`; else None."""
+    collection, found, rest = name.replace("-", "_").rpartition("_version")
+    return collection if collection and found and not rest else None
 
 
 def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:

@@ -163,9 +163,9 @@ class RunConfig(OptionsRecord):
         "use the few rows shipped with tenbin: for trying things out, not for scores",
     )  # fmt: skip
     data_versions: Mapping[str, str] = option(
-        values.VERSIONS, {}, DATA, "SUITE=V[,…]",
-        "version of a suite of data sets, such as jglue=1.3 (29 JNLI labels differ from 1.1, the "
-        "default); --jglue_version 1.3 is short for it",
+        values.VERSIONS, {}, DATA, "COLLECTION=V[,…]",
+        "version of a collection of data sets, such as jglue=1.3 (29 JNLI labels differ from 1.1, "
+        "the default); --jglue_version 1.3 is short for it",
         repeatable=True, also=("data",),
     )  # fmt: skip
     split: str | None = option(

@@ -79,7 +79,7 @@ class RunOptions(TypedDict, total=False):
     sample_data: bool | None
     """use the few rows shipped with tenbin: for trying things out, not for scores"""
     data_versions: str | Mapping[str, str] | None
-    """version of a suite of data sets, such as jglue=1.3 (29 JNLI labels differ from 1.1, the
+    """version of a collection of data sets, such as jglue=1.3 (29 JNLI labels differ from 1.1, the
     default); --jglue_version 1.3 is short for it"""
     split: str | None
     """score this split (default: the task's)"""

@@ -240,10 +240,10 @@ def _plain(name: str, value: Any, depth: int = 0) -> Any:
 
 
 def versions(value: Any) -> dict[str, str]:
-    """`jglue=1.3` as a mapping of suites of data sets to versions."""
+    """`jglue=1.3` as a mapping of collections of data sets to versions."""
     if isinstance(value, list | tuple):
         value = ",".join(text(part) for part in value)
-    return {suite: text(version) for suite, version in parse_model_args(value).items()}
+    return {collection: text(version) for collection, version in parse_model_args(value).items()}
 
 
 def _temperature(value: Any) -> float:

@@ -16,17 +16,18 @@ from tenbin.data.ids import SeenIds
 from tenbin.data.process_docs import made_splits, sample_rows
 from tenbin.data.readers.formats import RowFile
 from tenbin.data.schemas import SCHEMAS
+from tenbin.data.schemas.checks import Dropped
 from tenbin.data.sources.choice import DataChoice, Progress
 from tenbin.data.sources.pinned import (
     CATALOG,
     PinnedSet,
     Split,
+    collection_versions,
     fill_config,
     find_files,
     find_pinned_set,
     find_split,
     how_to_bring,
-    suite_versions,
 )
 from tenbin.errors import ConfigError, DataError
 from tenbin.files.disk_list import DiskList
@@ -81,12 +82,18 @@ def load_documents(
     wanted = equal[0]
     source, paths = _find_paths(pinned, equal, choice, progress)
     files = [RowFile(path) for path in paths]
-    documents, counts, suspects = _make_documents(pinned, files)
+    documents, counts, suspects, dropped = _make_documents(pinned, files)
     published = source == "download" or all(f.identity.blob in wanted.blobs for f in files)
     documents, id_notices = _check_ids(pinned, documents, suspects, published)
     notices += id_notices
     if source != "sample_data":
-        notices += _row_notices(pinned, wanted, len(documents), files)
+        notices += _row_notices(pinned, wanted, sum(counts), files)
+    notices += [
+        f"{pinned.name} {wanted.name}: {count:,} row{'s' * (count != 1)} left out: {reason}"
+        for reason, count in dropped.items()
+    ]
+    if dataset.where:
+        documents = _matching(pinned, dataset.where, documents)
     recorded = [
         _data_file(file, count, source, wanted) for file, count in zip(files, counts, strict=True)
     ]
@@ -136,32 +143,35 @@ def _check_choice(choice: DataChoice) -> None:
         raise ConfigError(
             "--sample_data and --data_dir exclude each other", "leave out one of them"
         )
-    for suite, version in choice.versions.items():
-        _check_version(suite, version, choice.sample_data)
+    for collection, version in choice.versions.items():
+        _check_version(collection, version, choice.sample_data)
 
 
-def _check_version(suite: str, version: str, sample_data: bool) -> None:
-    suites = suite_versions()
-    if suite not in suites:
+def _check_version(collection: str, version: str, sample_data: bool) -> None:
+    collections = collection_versions()
+    if collection not in collections:
         raise ConfigError(
-            f"--data_versions {suite}={version}: no suite of data sets is called {suite!r}",
-            f"suites with several versions: {', '.join(suites)}",
+            f"--data_versions {collection}={version}: no collection of data sets is called "
+            f"{collection!r}",
+            f"collections with several versions: {', '.join(collections)}",
         )
-    if version not in suites[suite]:
+    if version not in collections[collection]:
         raise ConfigError(
-            f"--data_versions {suite}={version}: version {version!r} of {suite} is not known",
-            f"its versions are {' and '.join(suites[suite])}",
+            f"--data_versions {collection}={version}: there is no such version of {collection}",
+            f"its versions are {' and '.join(collections[collection])}",
         )
-    if sample_data and version != suites[suite][0]:
+    default = collections[collection][0]
+    if sample_data and version != default:
         raise ConfigError(
-            f"the sample data has one version, {suite} {suites[suite][0]}, not {version}",
-            f"leave out --data_versions, or read {suite} {version} with --data_dir or a download",
+            f"the sample data has one version, {collection} {default}, not {version}",
+            f"leave out --data_versions, or read {collection} {version} with --data_dir or a "
+            "download",
         )
 
 
 def _choose_version(pinned: PinnedSet, choice: DataChoice) -> tuple[str, list[str]]:
     default = next(iter(pinned.versions))
-    wanted = choice.versions.get(pinned.suite, default) if pinned.suite else default
+    wanted = choice.versions.get(pinned.collection, default) if pinned.collection else default
     if wanted in pinned.versions:
         return wanted, []
     return default, [f"{pinned.name} is known in version {default} only, which is used"]
@@ -187,20 +197,51 @@ def _find_paths(
 
 def _make_documents(
     pinned: PinnedSet, files: Sequence[RowFile]
-) -> tuple[DiskList[Document], list[int], frozenset[int]]:
-    """Make documents of all rows; count the rows per file, and find hashes of repeated ids."""
+) -> tuple[DiskList[Document], list[int], frozenset[int], Counter[str]]:
+    """Make documents of all rows.
+
+    Returns:
+        The documents, the rows per file, the hashes of repeated ids, and how many rows were left
+        out for which reason.
+    """
     make = SCHEMAS[pinned.schema]
     documents: DiskList[Document] = DiskList()
     seen = SeenIds()
     counts = []
+    dropped: Counter[str] = Counter()
+    number = 0
     for file in files:
-        before = len(documents)
-        for number, row in enumerate(file.rows(), start=before):
-            document = make(row, number)
+        before = number
+        for number, row in enumerate(file.rows(), start=before + 1):
+            document = make(row, number - 1)
+            if isinstance(document, Dropped):
+                dropped[document.reason] += 1
+                continue
             seen.add(document.id)
             documents.append(document)
-        counts.append(len(documents) - before)
-    return documents, counts, frozenset(seen.suspects())
+        counts.append(number - before)
+    return documents, counts, frozenset(seen.suspects()), dropped
+
+
+def _matching(
+    pinned: PinnedSet, where: Mapping[str, str], documents: DiskList[Document]
+) -> DiskList[Document]:
+    """Return the documents whose fields have the values of `where`.
+
+    Raises:
+        DataError: There is none.
+    """
+    matching = DiskList(
+        document
+        for document in documents
+        if all(str(document.fields.get(field)) == value for field, value in where.items())
+    )
+    if not len(matching):
+        wanted = ", ".join(f"{field} = {value}" for field, value in where.items())
+        raise DataError(
+            f"{pinned.name}: no row has {wanted}", "check that the copy of the data is complete"
+        )
+    return matching
 
 
 def _check_ids(

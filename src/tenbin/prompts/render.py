@@ -23,6 +23,7 @@ from tenbin.records import Document, Source, Task, TaskFunction, Template
 
 _OWN_NAMES: Mapping[str, str] = {
     "labels": "the task's `labels:`",
+    "words": "the task's `words:`",
     "system_prompt": "the text of --system_instruction, or of the template's `system_prompt:`",
 }
 """What templates can name besides a row's fields."""
@@ -107,6 +108,8 @@ def own_fields(task: Task, template: Template, system_prompt: str | None) -> dic
     that names it is refused.
     """
     fields: dict[str, Any] = {"labels": list(task.labels)}
+    if task.words:
+        fields["words"] = task.words
     text = template.system_prompt if system_prompt is None else system_prompt
     if text is not None:
         fields["system_prompt"] = text
@@ -156,11 +159,13 @@ def _refuse_shadowed(task: Task, template: Template, document: Document) -> None
     """Refuse a field that the template's words would name but never mean."""
     choices = template.choices if isinstance(template.choices, tuple) else (template.choices,)
     sources = (template.text, template.target, template.example_target, *choices)
-    named = _special_names(tuple(source for source in sources if isinstance(source, str)))
+    named = set(_special_names(tuple(source for source in sources if isinstance(source, str))))
     if task.references is not None:
         named |= {task.references.partition(".")[0]} & _OWN_NAMES.keys()
     if task.kind == "perplexity":
         named -= _OWN_NAMES.keys()
+    if not task.words:
+        named.discard("words")
     for name in sorted(named & document.fields.keys()):
         meaning = _OWN_NAMES.get(name, "a word of the template language")
         raise TaskError(

@@ -77,11 +77,11 @@ class Dataset:
     """A data set as a task names it; the documents stage knows how to get its rows."""
 
     name: str
-    """A pinned set of `catalog/datasets.yaml` (`jglue/jnli`), or a path or hub id as in lm-eval."""
+    """A pinned set of `catalog/datasets/` (`jglue/jnli`), or a path or hub id as in lm-eval."""
     config: str | None = None
     """The part of it, such as a language."""
     pinned: bool = True
-    """Whether `name` is one of the sets described in `catalog/datasets.yaml`."""
+    """Whether `name` is one of the sets described in `catalog/datasets/`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """lm-eval's `dataset_kwargs`, for sets that are not pinned."""
     folder: str | None = None
@@ -94,6 +94,8 @@ class Dataset:
     """Makes the rows of all splits itself; called with `metadata` and `options` as keywords."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The task's metadata, where `custom_dataset` gets it."""
+    where: Mapping[str, str] = field(default_factory=dict)
+    """Only the rows whose fields have these values are the task's."""
     equal_keys: bool = False
     """Whether a key that some rows of a JSON file lack is None in them, as in lm-eval; otherwise a
     template that names it is refused for these rows."""
@@ -133,6 +135,8 @@ class Template:
     """What an example shows as its answer, where that is not the gold choice or reference."""
     meant_for: str = ""
     """Which models it was written for, in a few words."""
+    source: str = ""
+    """Who publishes this wording; empty: it is tenbin's own."""
     system_prompt: str | None = None
     """What `{{ system_prompt }}` stands for unless the user gives another text."""
     gen_prefix: str | None = None
@@ -283,6 +287,30 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """The publication to cite for a benchmark."""
+
+    authors: str
+    year: int
+    title: str
+    venue: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a reader of a task's scores should know."""
+
+    asks: str
+    """What a document asks, in a sentence or two."""
+    faults: tuple[str, ...] = ()
+    """Known faults of the data or of published wordings, and what the task does about each."""
+    citation: Citation | None = None
+    shots: str = ""
+    """Examples that published numbers use."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskOrigin:
     """What a result says about the file that a task was read from."""
 
@@ -317,6 +345,12 @@ class Task:
     """The field path of all accepted answers of a generation task; None: the target alone."""
     labels: tuple[str, ...] = ()
     """Label words that templates can name as `labels`."""
+    words: Mapping[str, Any] = field(default_factory=dict)
+    """Words of the task's language that templates can name as `words.NAME`."""
+    chance: Mapping[str, float] = field(default_factory=dict)
+    """Metric → its value for answers that know nothing of the question."""
+    about: About | None = None
+    """What pages and listings say about it."""
     num_choices: int | None = None
     """Options that each question of a generation task offers; None: `doc_to_choice` says it for
     each document, or it is not known."""

@@ -13,6 +13,8 @@ from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import Reach
 from tenbin.records import (
     DEFAULT_TEMPLATE,
+    About,
+    Citation,
     Dataset,
     FewshotPlan,
     FilterUse,
@@ -26,6 +28,7 @@ from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
 from tenbin.tasks.sampling import SAMPLING_SETTINGS, sampling_of
 from tenbin.tasks.schema import (
     OverrideBlock,
+    SubsetBlock,
     TaskFile,
     TemplateBlock,
     WordingBlock,
@@ -87,12 +90,14 @@ def load_file(
         raise TaskError(_explain(path, error)) from error
     try:
         _check_amount(file)
+        if file.languages and file.subsets:
+            raise TaskError("languages and subsets exclude each other", "give one of them")
         return [
             LoadedTask(
-                _placed(_build(file, version, language, profile), path), file.version_aliases, path
+                _placed(_build(file, version, part, profile), path), file.version_aliases, path
             )
             for version in _versions(file)
-            for language in (file.languages or {file.language: OverrideBlock()})
+            for part in (file.languages or file.subsets or {file.language: OverrideBlock()})
         ]
     except TaskError as error:
         raise TaskError(f"{path}: {error.message}", error.hint) from error
@@ -112,13 +117,14 @@ def _placed(task: Task, path: Path) -> Task:
 
 def _check_amount(file: TaskFile) -> None:
     """Refuse a file whose versions, languages, templates and variants multiply to too many."""
-    layers = [file, *file.versions.values(), *file.languages.values()]
+    parts = file.languages or file.subsets
+    layers = [file, *file.versions.values(), *parts.values()]
     templates = sum(len(layer.templates) for layer in layers) + 1
     variants = max(len(layer.variants or ()) for layer in layers) + 1
-    tasks = max(len(file.versions), 1) * max(len(file.languages), 1)
+    tasks = max(len(file.versions), 1) * max(len(parts), 1)
     if tasks * templates * variants > _MOST_TEMPLATES:
         raise TaskError(
-            f"versions, languages, templates and variants together make "
+            f"versions, languages or subsets, templates and variants together make "
             f"{tasks * templates * variants:,} templates; at most {_MOST_TEMPLATES:,} are possible"
         )
 
@@ -148,10 +154,13 @@ def _versions(file: TaskFile) -> list[str]:
     return [str(file.metadata.get("version", "1.0"))]
 
 
-def _build(file: TaskFile, version: str, language: str, profile: str | None) -> Task:
+def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task:
+    """The task of one version and of one language or subset."""
     by_version = file.versions.get(version, OverrideBlock())
-    by_language = file.languages.get(language, OverrideBlock())
-    layers: list[OverrideBlock] = [by_language, by_version, file]
+    subset = file.subsets.get(part)
+    language = file.language if subset else part
+    by_part = subset or file.languages.get(language, OverrideBlock())
+    layers: list[OverrideBlock] = [by_part, by_version, file]
     kind = _KINDS[file.output_type]
     if kind == "perplexity":
         _refuse_prompt_keys(file, layers)
@@ -167,15 +176,15 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
             f"{file.output_type} generates no text that could be sampled",
             "leave do_sample, temperature, top_p, top_k and repeats out",
         )
-    name = f"{file.task}_{language}" if file.languages else file.task
+    name = f"{file.task}_{part}" if file.languages or subset else file.task
     return Task(
         name=name,
         version=version,
         language=language,
         family=file.family or file.task,
-        group=file.group,
+        group=(subset.group if subset else None) or file.group,
         kind=kind,
-        dataset=_dataset(file, language),
+        dataset=_dataset(file, language, subset),
         split=_scored_split(file),
         fewshot=FewshotPlan(None) if kind == "perplexity" else _fewshot(file, layers),
         templates=templates,
@@ -187,11 +196,14 @@ def _build(file: TaskFile, version: str, language: str, profile: str | None) -> 
         ),
         references=file.references,
         labels=tuple(_first(layers, "labels") or ()),
+        words=_first(layers, "words") or {},
+        chance=_first(layers, "chance") or {},
+        about=_about(file),
         num_choices=num_choices,
         max_gen_toks=_first(generation, "max_gen_toks") or _MAX_GEN_TOKS,
         sampling=sampling,
         repeats=file.repeats,
-        title=file.title or file.task_alias or file.task,
+        title=(subset.title if subset else "") or file.title or file.task_alias or file.task,
         default_shots=file.num_fewshot or 0,
         parallel=_parallel(file, name, language),
     )
@@ -287,6 +299,7 @@ def _template(name: str, wording: list[WordingBlock], kind: Kind) -> Template:
         stop=tuple(until or ()) if kind == "generate" else (),
         example_target=_first(wording, "example_target"),
         meant_for=_first([b for b in wording if isinstance(b, TemplateBlock)], "meant_for") or "",
+        source=_first([b for b in wording if isinstance(b, TemplateBlock)], "source") or "",
         system_prompt=_first(wording, "system_prompt"),
         target_delimiter=target_delimiter,
         fewshot_delimiter=fewshot_delimiter,
@@ -317,9 +330,21 @@ def _only_target(name: str, wording: list[WordingBlock], text: str | None) -> st
     return text or ""
 
 
-def _dataset(file: TaskFile, language: str) -> Dataset:
+def _about(file: TaskFile) -> About | None:
+    given = file.about
+    if given is None:
+        return None
+    cited = given.citation
+    citation = Citation(**cited.model_dump()) if cited else None
+    return About(given.asks, tuple(given.faults), citation, given.shots, given.note)
+
+
+def _dataset(file: TaskFile, language: str, subset: SubsetBlock | None) -> Dataset:
     if file.dataset is not None:
-        return Dataset(file.dataset, config=language if file.languages else None)
+        config = language if file.languages else None
+        return Dataset(file.dataset, config, where=subset.where if subset else {})
+    if subset is not None:
+        raise TaskError("subsets need `dataset`, a set of the catalogue")
     if file.dataset_path is None:
         raise TaskError(
             "the file names no data", "give dataset_path (a hub id, or json with data_files)"

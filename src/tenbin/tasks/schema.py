@@ -52,6 +52,8 @@ class TemplateBlock(WordingBlock):
     """One entry of `templates:`."""
 
     meant_for: str | None = None
+    source: str | None = None
+    """Who publishes this wording; unset: it is tenbin's own."""
     profiles: dict[str, WordingBlock] = Field(default_factory=dict)
     """Reproduction profile → parts that it words differently."""
 
@@ -105,11 +107,41 @@ class OverrideBlock(WordingBlock):
 
     templates: dict[str, TemplateBlock] = Field(default_factory=dict)
     labels: list[str] | None = None
+    words: dict[str, Any] | None = None
+    """Words of the language, which templates name as `words.NAME`."""
+    chance: dict[str, float] | None = None
     num_choices: int | None = Field(default=None, ge=2, le=26)
     """Options of each question of a generation task; `doc_to_choice` gives it per document."""
     fewshot_config: FewshotBlock | None = None
     metric_list: list[MetricBlock] | None = None
     variants: dict[str, WordingBlock] | None = None
+
+
+class CitationBlock(Block):
+    """The publication to cite."""
+
+    authors: str
+    year: int
+    title: str
+    venue: str
+
+
+class AboutBlock(Block):
+    """What pages and listings say about a task."""
+
+    asks: str
+    faults: list[str] = Field(default_factory=list)
+    citation: CitationBlock | None = None
+    shots: str = ""
+    note: str = ""
+
+
+class SubsetBlock(OverrideBlock):
+    """One entry of `subsets:`: the rows with these values, as a task of their own."""
+
+    where: dict[str, str]
+    title: str = ""
+    group: str | None = None
 
 
 class TaskFile(OverrideBlock):
@@ -140,6 +172,8 @@ class TaskFile(OverrideBlock):
     versions: dict[str, OverrideBlock] = Field(default_factory=dict)
     version_aliases: dict[str, str] = Field(default_factory=dict)
     languages: dict[str, OverrideBlock] = Field(default_factory=dict)
+    subsets: dict[str, SubsetBlock] = Field(default_factory=dict)
+    about: AboutBlock | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
     should_decontaminate: bool = False
     doc_to_decontamination_query: str | None = None

@@ -1,4 +1,4 @@
-"""The pinned data sets of `catalog/datasets.yaml`, and where their files lie below a folder.
+"""The pinned data sets of `catalog/datasets/`, and where their files lie below a folder.
 
 A folder may have tenbin's own layout or the one that the set is published in.
 """
@@ -6,7 +6,7 @@ A folder may have tenbin's own layout or the one that the set is published in.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,6 +25,8 @@ class PublishedFile:
     path: str
     blob: str | None
     """Its git blob id; None where no checksum is published."""
+    blobs: Mapping[str, str] = field(default_factory=dict)
+    """Config → git blob id, for a path that holds {config}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class PinnedSet:
     versions: Mapping[str, Mapping[str, Split]]
     configs: tuple[str, ...] = ()
     withdrawn: str = ""
-    suite: str | None = None
+    collection: str | None = None
     """The sets that it is published with; users choose one version for all of them."""
 
     def equal_splits(self, split: Split) -> tuple[Split, ...]:
@@ -99,19 +101,20 @@ def pinned_sets() -> Mapping[str, PinnedSet]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = (CATALOG / "datasets.yaml").read_text(encoding="utf-8")
-    entries: dict[str, dict[str, Any]] = yaml.load(text, Loader=loader)
+    entries: dict[str, dict[str, Any]] = {}
+    for file in sorted((CATALOG / "datasets").glob("*.yaml")):
+        entries |= yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
     return {name: _pinned_set(name, entry) for name, entry in entries.items()}
 
 
-def suite_versions() -> dict[str, list[str]]:
-    """Return the suites of the catalogue and the versions that any of their sets has."""
-    suites: dict[str, list[str]] = {}
+def collection_versions() -> dict[str, list[str]]:
+    """Return the collections of the catalogue and the versions that any of their sets has."""
+    collections: dict[str, list[str]] = {}
     for pinned in pinned_sets().values():
-        if pinned.suite is not None:
-            known = suites.setdefault(pinned.suite, [])
+        if pinned.collection is not None:
+            known = collections.setdefault(pinned.collection, [])
             known += [version for version in pinned.versions if version not in known]
-    return suites
+    return collections
 
 
 def find_pinned_set(dataset: Dataset) -> PinnedSet:
@@ -139,7 +142,7 @@ def find_split(pinned: PinnedSet, version: str, name: str, config: str | None) -
         raise DataError(
             f"`{pinned.name}` has no {name} split in version {version}",
             f"it has one in version {', '.join(elsewhere)}: choose it with "
-            f"--data_versions {pinned.suite}={elsewhere[-1]}"
+            f"--data_versions {pinned.collection}={elsewhere[-1]}"
             if elsewhere
             else f"its splits are {', '.join(splits)}",
         )
@@ -150,7 +153,14 @@ def fill_config(split: Split, config: str | None) -> Split:
     """Return `split` with {config} in its paths replaced."""
     if config is None:
         return split
-    files = tuple(replace(file, path=file.path.replace("{config}", config)) for file in split.files)
+    files = tuple(
+        replace(
+            file,
+            path=file.path.replace("{config}", config),
+            blob=file.blobs.get(config, file.blob),
+        )
+        for file in split.files
+    )
     return replace(
         split,
         files=files,
@@ -196,7 +206,7 @@ def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
         },
         configs=tuple(entry.get("configs", ())),
         withdrawn=entry.get("withdrawn", ""),
-        suite=entry.get("suite"),
+        collection=entry.get("collection"),
     )
 
 
@@ -207,7 +217,10 @@ def _split(
         name=name,
         version=version,
         rows=details.get("rows"),
-        files=tuple(PublishedFile(path, blob) for path, blob in details.get("files", {}).items()),
+        files=tuple(
+            PublishedFile(path, None, blob) if isinstance(blob, dict) else PublishedFile(path, blob)
+            for path, blob in details.get("files", {}).items()
+        ),
         otherwise=tuple(details.get("otherwise", ())),
         local=tuple(details.get("local", ())),
         folder=folder.replace("{version}", version),

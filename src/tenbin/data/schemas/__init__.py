@@ -1,0 +1,39 @@
+"""Rows to documents: what the rows of each pinned data set must hold, and the fields templates see.
+
+One function per schema, one module per family of sets. Copies of the same data differ in spelling;
+the functions accept all known spellings, so that later stages meet one form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tenbin.data.rows import Row
+from tenbin.data.schemas.checks import Dropped, take_identifier, take_text
+from tenbin.data.schemas.jglue import (
+    jcommonsenseqa_document,
+    jnli_document,
+    marc_ja_document,
+    squad_document,
+)
+from tenbin.data.schemas.mlogiqa import mlogiqa_document
+from tenbin.records import Document
+
+
+def text_document(row: Row, number: int) -> Document:
+    """Read a text that is scored as a whole."""
+    fields = {"text": take_text(row, "text")}
+    return Document(take_identifier(row, "id", number), fields, None, row.origin, number)
+
+
+Schema = Callable[[Row, int], Document | Dropped]
+"""Makes a document of a row and its number in the split, or says why it is left out."""
+
+SCHEMAS: Mapping[str, Schema] = {
+    "jcommonsenseqa": jcommonsenseqa_document,
+    "jnli": jnli_document,
+    "marc_ja": marc_ja_document,
+    "squad": squad_document,
+    "mlogiqa": mlogiqa_document,
+    "text": text_document,
+}
