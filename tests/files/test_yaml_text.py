@@ -24,7 +24,9 @@ BOMB = (
         ("[" * 200_000, "over 50 levels"),  # the fast parser ends the process on this
         ("- " * 200_000 + "x", "over 50 levels"),
         ("a: " + "{b: " * 100 + "}" * 100, "over 50 levels"),
+        ("a: &a " + "{b: " * 100 + "}" * 100 + "\nc: *a", "over 50 levels"),
         (BOMB, "stands for over 100,000 values"),
+        ("a: [" + "x," * 100_000 + "]", "stands for over 100,000 values"),
         ("a: &a [*a]", "contains itself"),
         ("a: " + "9" * 5_000, "cannot be read"),
         ("a: 2024-13-01", "cannot be read"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 ALLOW = "--allow_outside_files"
@@ -40,10 +41,11 @@ class Reach:
         if self.anywhere:
             return
         real = _real(path)
-        if not any(real.is_relative_to(_real(folder)) for folder in self.folders):
+        here = os.getcwd()  # noqa: PTH109
+        if not any(_is_below(real, _real_folder(folder, here)) for folder in self.folders):
             raise OutsideError(
                 f"{path} is outside of the folders that a task file may read"
-                + (f" (links lead to {real})" if real != _absolute(path) else "")
+                + (f" (links lead to {real})" if Path(real) != _absolute(path) else "")
                 + f": {_listed(self.folders)}"
             )
 
@@ -51,9 +53,24 @@ class Reach:
 HINT = f"move the file there, name its folder with --data_dir, or trust the task file with {ALLOW}"
 
 
-def _real(path: Path) -> Path:
+def _is_below(real: str, folder: str) -> bool:
+    return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+@lru_cache(maxsize=4096)
+def _real_folder(folder: Path, here: str) -> str:
+    """Where a folder is, links followed; looked up once, since thousands of files ask for it.
+
+    Args:
+        folder: The folder, as the user or a task file's own path names it.
+        here: The working directory, which a relative path counts from.
+    """
+    return _real(folder)
+
+
+def _real(path: Path) -> str:
     try:
-        return path.resolve()
+        return str(path.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a null byte
         raise OutsideError(f"{path} cannot be followed: {error}") from error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: str | Path) -> BinaryIO:
     """Open a regular file for reading, without a buffer.
 
     Raises:
@@ -30,7 +30,7 @@ def open_regular(path: Path) -> BinaryIO:
         raise
 
 
-def read_bytes(path: Path, longest: int) -> bytes:
+def read_bytes(path: str | Path, longest: int) -> bytes:
     """Return what a file holds.
 
     Args:

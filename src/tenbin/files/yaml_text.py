@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import io
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def read_yaml(path: Path, loader: Any = _Loader) -> Any:
     return parse_yaml(read_yaml_bytes(path), loader, str(path))
 
 
-def read_yaml_bytes(path: Path) -> bytes:
+def read_yaml_bytes(path: str | Path) -> bytes:
     """The bytes of a YAML file.
 
     Raises:
@@ -68,20 +69,25 @@ def read_yaml_bytes(path: Path) -> bytes:
         raise
 
 
-def parse_yaml(content: bytes, loader: Any, name: str, only: frozenset[str] | None = None) -> Any:
+Needed = Callable[[str, yaml.Node], bool]
+"""Whether a value is made for a key of a mapping, told the key and the node of its value."""
+
+
+def parse_yaml(content: bytes, loader: Any, name: str, needed: Needed | None = None) -> Any:
     """The value of a YAML text.
 
     Args:
         content: The text in UTF-8.
         loader: A loader of PyYAML; one that makes plain values only.
         name: What messages call the text.
-        only: Keys of a mapping that values are made of; None: all. The whole text has to be YAML.
+        needed: Which keys of a mapping values are made of; None: all. The whole text has to be
+            YAML.
 
     Raises:
         YamlError: It is no YAML, or stands for more than is taken.
     """
     try:
-        return _load(content.decode("utf-8-sig"), loader, name, only)
+        return _load(content.decode("utf-8-sig"), loader, name, needed)
     except UnicodeDecodeError as error:
         raise YamlError(f"is not UTF-8 text: {error}") from error
     except yaml.YAMLError as error:
@@ -127,7 +133,7 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 _Blocks.add_representer(str, _represent_text)
 
 
-def _load(text: str, loader: Any, name: str, only: frozenset[str] | None) -> Any:
+def _load(text: str, loader: Any, name: str, needed: Needed | None) -> Any:
     _check_depth(text)
     stream = io.StringIO(text)
     stream.name = name
@@ -136,10 +142,15 @@ def _load(text: str, loader: Any, name: str, only: frozenset[str] | None) -> Any
         node = opened.get_single_node()
         if node is None:
             return None
-        _count(node, {})
-        if only is not None and isinstance(node, yaml.MappingNode):
+        if "*" in text:
+            _count(node, {})
+        else:
+            _check_size(node)
+        if needed is not None and isinstance(node, yaml.MappingNode):
             node.value = [
-                (key, value) for key, value in node.value if key.tag != _TEXT or key.value in only
+                (key, value)
+                for key, value in node.value
+                if key.tag != _TEXT or needed(key.value, value)
             ]
         return opened.construct_document(node)
     finally:
@@ -157,6 +168,28 @@ def _check_depth(text: str) -> None:
                 raise YamlError(f"nests lists and mappings over {DEEPEST} levels")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+
+
+def _check_size(node: yaml.Node) -> None:
+    """Refuse a text without aliases that stands for too much, level by level: the quick way."""
+    level, depth, total = [node], 0, 1
+    while level:
+        if depth > DEEPEST:
+            raise YamlError(f"nests lists and mappings over {DEEPEST} levels")
+        below: list[yaml.Node] = []
+        for one in level:
+            inner = one.value
+            if type(inner) is not list:
+                continue
+            if type(one) is yaml.MappingNode:
+                for pair in inner:
+                    below += pair
+            else:
+                below += inner
+        total += len(below)
+        if total > MOST_VALUES:
+            raise YamlError(f"stands for over {MOST_VALUES:,} values, its aliases written out")
+        level, depth = below, depth + 1
 
 
 def _count(node: yaml.Node, known: dict[int, float], depth: int = 0) -> float:

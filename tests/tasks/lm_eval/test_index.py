@@ -91,6 +91,23 @@ def test_every_kind_of_file(tmp_path: Path) -> None:
     assert "none.yaml: cannot be read" in reasons["nothing"]
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("metric_list: [{metric: acc}, {metric: acc, name: mine}]", "own"),
+        ("metric_list: [{<<: {name: mine}, metric: acc}]", "own"),
+        ("fewshot_config: {sampler: stratified}", "own"),
+        ("fewshot_config: {label: gold}", "own"),
+        ("fewshot_config: {sampler: first_n}\nmetric_list: [{metric: acc}]", "task"),
+        ("metric_list: {name: x}", "task"),
+        ("metric_list: &m [{metric: acc}]\nfewshot_config: *m", "task"),
+    ],
+)
+def test_whose_format_a_file_is_in(tmp_path: Path, text: str, kind: str) -> None:
+    index = index_folder(write(tmp_path, {"a.yaml": f"task: a\n{text}\n"}))
+    assert kinds(index) == {"a": kind}
+
+
 def test_what_is_included_counts_and_own_keys_win(tmp_path: Path) -> None:
     files = {"a.yaml": "include: b.yaml\n", "b.yaml": "task: named\ntag: x\ninclude: c.yaml\n"}
     index = index_folder(write(tmp_path, {**files, "c.yaml": "tag: y\n"}))

@@ -69,7 +69,9 @@ def is_own(mapping: Mapping[str, Any]) -> bool:
 
 
 _NAMING_KEYS = ("class", "group", "include", "tag", "task")
-_READ_KEYS = OWN_KEYS | {*_NAMING_KEYS, "fewshot_config", "metric_list"}
+_READ_KEYS = OWN_KEYS.union(_NAMING_KEYS)
+_TELLING_KEYS = frozenset({"<<", "label", "name", "sampler"})
+"""Keys within `fewshot_config` and `metric_list` without which `is_own` need not look at them."""
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
 _LONGEST_REASON = 400
 
@@ -83,6 +85,20 @@ class _IndexLoader(_Loader):  # type: ignore[misc]
 
 
 _IndexLoader.add_constructor("!function", lambda loader, node: "!function")
+
+
+def _is_needed(key: str, node: yaml.Node) -> bool:
+    """Whether a key says what a file is; most lists of metrics need not be made for that."""
+    if key in ("fewshot_config", "metric_list"):
+        mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        return any(
+            inner.value in _TELLING_KEYS
+            for mapping in mappings
+            if isinstance(mapping, yaml.MappingNode)
+            for inner, _ in mapping.value
+            if isinstance(inner, yaml.ScalarNode)
+        )
+    return key in _READ_KEYS
 
 
 @dataclass(frozen=True)
@@ -196,7 +212,7 @@ def _task_files(root: str) -> dict[str, Stamp]:
 
 def _stamp(path: str) -> Stamp | None:
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):
         return None
     return status.st_mtime_ns, status.st_size
@@ -232,12 +248,13 @@ class _Indexing:
             raise TaskError(f"{above[0]}: includes more than {MOST_FILES} files")
         own = dict(self._included(path) if above else _naming_keys(path))
         below: dict[str, Any] = {}
-        for name in included_names(Path(path), own.pop("include", [])):
+        for name in included_names(path, own.pop("include", [])):
             place = self._place(path.rpartition(os.sep)[0], name)
             # What lies outside is not read before the task is selected, and then checked.
             if place.startswith(self.root + os.sep):
                 includes[place] = None
-                self.stamps.setdefault(place, _stamp(place))
+                if place not in self.stamps:
+                    self.stamps[place] = _stamp(place)
                 below.update(self._merged(place, (*above, path), includes))
         return {**below, **own}
 
@@ -254,7 +271,7 @@ class _Indexing:
 
     def _place(self, folder: str, name: str) -> str:
         if (folder, name) not in self._places:
-            self._places[folder, name] = os.path.realpath(Path(folder, name))
+            self._places[folder, name] = os.path.realpath(os.path.join(folder, name))  # noqa: PTH118
         return self._places[folder, name]
 
 
@@ -265,7 +282,7 @@ def _naming_keys(path: str) -> dict[str, Any]:
         TaskError: The file cannot be read.
     """
     try:
-        loaded = parse_yaml(read_yaml_bytes(Path(path)), _IndexLoader, path, _READ_KEYS)
+        loaded = parse_yaml(read_yaml_bytes(path), _IndexLoader, path, _is_needed)
     except OSError as error:
         raise TaskError(f"{path}: cannot be read: {error.strerror}") from error
     except YamlError as error:

@@ -153,7 +153,7 @@ def _read_one(path: Path) -> _Parsed:
     return _Parsed(loaded, hashlib.sha256(content).hexdigest())
 
 
-def included_names(path: Path, value: Any) -> list[str]:
+def included_names(path: str | Path, value: Any) -> list[str]:
     """The files that an `include:` names, as written.
 
     Raises:
