@@ -5,7 +5,9 @@ tag, a bare task (`jnli`, newest version, template from `--template`), or the pa
 
 Tasks come from the catalogue, from `--include_path`, and from installed packages. Folders of
 lm-eval's task files are indexed, and a file is translated when it is selected: one that cannot be
-used, or that has the name of another, is an error only then. The packages are only looked for when
+used, or that has the name of another, is an error only then. Of a task of the catalogue and one of
+an included folder with the same name, the folder's is meant, unless the id names a version that
+the catalogue has. The packages are only looked for when
 a name is not among the others or a pattern is given, which keeps start-up quick; so that the order
 does not matter, a package's tasks need names and groups of their own.
 """
@@ -196,6 +198,8 @@ class Registry:
             raise self.refused[name]
         own = self.groups().get(name, [name] if name in self.tasks else [])
         found = self.library.lookup(name)
+        if own and self._is_replaced(name, own, version):
+            own = []
         if len(found) + bool(own) > 1 and not (own and version):
             raise self._ambiguous(name, own, found)
         if own:
@@ -203,6 +207,24 @@ class Registry:
         else:
             chosen = self._indexed(entry, name, version, wording or template)
         return [replace(one, named=wording is not None) for one in chosen]
+
+    def _is_replaced(self, name: str, own: list[str], version: str | None) -> bool:
+        """Whether a name of the catalogue stands for what an included folder calls so.
+
+        Whoever includes a folder means its tasks. A version that the catalogue has still means the
+        catalogue's task.
+        """
+        if not all(self._is_bundled(task) for task in own):
+            return False
+        if version is not None and any(
+            self.aliases.get((task, version), version) in self.tasks[task] for task in own
+        ):
+            return False
+        return bool(self.library.lookup(name) or self.library.tagged(name))
+
+    def _is_bundled(self, name: str) -> bool:
+        """Whether every version of a task comes from the catalogue."""
+        return all(Path(task.source).parent == CATALOG for task in self.tasks[name].values())
 
     def _ambiguous(self, name: str, own: list[str], found: list[Entry]) -> TaskError:
         places = [self.newest(own[0]).source or "tenbin's catalogue"] if own else []
@@ -295,7 +317,11 @@ class Registry:
         return [self._choose(entry, name, None, template) for name in names]
 
     def _matching(self, pattern: str, template: str | None) -> list[Selected]:
-        names = [name for name in self.tasks if fnmatchcase(name, pattern)]
+        names = [
+            name
+            for name in self.tasks
+            if fnmatchcase(name, pattern) and not self._is_replaced(name, [name], None)
+        ]
         chosen = [self._choose(pattern, name, None, template) for name in names]
         found = self.library.matching(pattern)
         for group in [entry for entry in found if entry.kind == "group"]:
@@ -303,8 +329,8 @@ class Registry:
         found = [entry for entry in found if entry.kind != "group"]
         for name in [*names, *(entry.name for entry in found)]:
             rivals = self.library.lookup(name)
-            if len(rivals) + (name in self.tasks) > 1:
-                raise self._ambiguous(name, [name] if name in self.tasks else [], rivals)
+            if len(rivals) + (name in names) > 1:
+                raise self._ambiguous(name, [name] if name in names else [], rivals)
         tasks = self._load(pattern, {one.name: partial(self.library.load, one) for one in found})
         chosen += [_choose_from({t.version: t}, pattern, t.name, None, template) for t in tasks]
         if chosen:

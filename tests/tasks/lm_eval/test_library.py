@@ -10,7 +10,7 @@ import pytest
 
 from tenbin.errors import TaskError
 from tenbin.tasks import installed
-from tenbin.tasks.registry import alike, load_registry
+from tenbin.tasks.registry import CATALOG, alike, load_registry
 from tests.tasks.lm_eval.test_grouping import TASK, names, registry
 
 
@@ -51,17 +51,30 @@ def test_patterns_versions_and_templates(tmp_path: Path) -> None:
         known.select(["leters"])
 
 
-def test_a_name_of_the_catalogue_is_asked_back(tmp_path: Path) -> None:
-    registry(tmp_path)
-    add(tmp_path, "jnli.yaml", f"task: jnli\n{TASK}")
+def test_an_included_folder_comes_before_the_catalogue(tmp_path: Path) -> None:
+    registry(tmp_path, a="tag: mlogiqa_mcq\n")
+    add(tmp_path, "jnli.yaml", f"task: jnli\nmetadata: {{version: 4.0}}\n{TASK}")
     known = load_registry([tmp_path])
-    with pytest.raises(TaskError, match=r"'jnli' is the name of 2 tasks: .*jnli.yaml, .*jnli.yaml"):
-        known.select(["jnli"])
-    with pytest.raises(TaskError, match="is the name of 2 tasks"):
-        known.select(["jnl*"])
-    assert known.select(["jnli-1.3-0.2"])[0].full_id == "jnli-1.3-0.2"
     path = str(tmp_path / "jnli.yaml")
-    assert known.select([path])[0].task.source == path
+    for entry in ("jnli", "jnli-4.0", "jnl*", path):
+        (chosen,) = known.select([entry])
+        assert chosen.task.source == path, entry
+    for entry in ("jnli-1.3", "jnli-1.3-0.2", "jnli-1.1"):
+        (chosen,) = known.select([entry])
+        assert Path(chosen.task.source).parent == CATALOG, entry
+    assert names(known.select(["mlogiqa_mcq"])) == ["a"], "a tag of the folder, not the group"
+    assert len(known.select(["mlogiqa_mcq-1.0"])) > 1
+
+
+def test_two_included_folders_with_a_name_of_the_catalogue_are_asked_back(tmp_path: Path) -> None:
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        add(folder, "jnli.yaml", f"task: jnli\n{TASK}")
+    known = load_registry([tmp_path / "one", tmp_path / "two"])
+    for entry in ("jnli", "jnl*"):
+        with pytest.raises(TaskError, match=r"'jnli' is the name of 2 tasks: .*one.*, .*two"):
+            known.select([entry])
+    assert known.select(["jnli-1.3-0.2"])[0].full_id == "jnli-1.3-0.2"
 
 
 def test_a_name_that_two_files_use_is_an_error_only_when_selected(tmp_path: Path) -> None:
