@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from tenbin.data.inventory import SplitPlace
 from tenbin.data.load import pinned_splits
-from tenbin.data.readers.formats import RowFile
 from tenbin.data.readers.tables import NOTE
 from tenbin.data.sources.cache import fetch_split
 from tenbin.data.sources.choice import DataChoice, Progress
@@ -57,7 +56,7 @@ def fetch(place: SplitPlace, choice: DataChoice, progress: Progress | None = Non
     if place.origin == "function":
         return FetchedSplit(place, "made")
     if place.found:
-        return FetchedSplit(place, "kept", place.found, _count(place, place.found))
+        return FetchedSplit(place, "kept", place.found, _count(place, place.found, choice))
     if place.origin == "files" or place.problem:
         raise DataError(
             place.problem or f"{place.places[0]} is not there",
@@ -72,15 +71,18 @@ def fetch(place: SplitPlace, choice: DataChoice, progress: Progress | None = Non
         )
     if place.origin == "catalogue":
         files = _fetch_pinned(place, choice, progress)
-        return FetchedSplit(place, "fetched", files, _count(place, files))
+        return FetchedSplit(place, "fetched", files, _count(place, files, choice))
     return _fetch_hub(place, choice)
 
 
-def _count(place: SplitPlace, files: tuple[Path, ...]) -> int:
+def _count(place: SplitPlace, paths: tuple[Path, ...], choice: DataChoice) -> int:
     """Read every row of files that are here, so that damage shows now."""
     if place.dataset.pinned:
-        return sum(1 for path in files for _ in RowFile(path).rows())
-    return sum(1 for file in row_files(place.dataset, files) for _ in file.rows())
+        split = pinned_splits(place.dataset, place.split, choice)[1][0]
+        files = [split.row_file(path) for path in paths]
+    else:
+        files = row_files(place.dataset, paths)
+    return sum(1 for file in files for _ in file.rows())
 
 
 def _fetch_pinned(

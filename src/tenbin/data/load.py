@@ -81,7 +81,7 @@ def load_documents(
     pinned, equal, notices = pinned_splits(dataset, split, choice)
     wanted = equal[0]
     source, paths = _find_paths(pinned, equal, choice, progress)
-    files = [RowFile(path) for path in paths]
+    files = [wanted.row_file(path) for path in paths]
     documents, counts, suspects, dropped = _make_documents(pinned, files)
     published = source == "download" or all(f.identity.blob in wanted.blobs for f in files)
     documents, id_notices = _check_ids(pinned, documents, suspects, published)

@@ -1,4 +1,4 @@
-"""Files to rows: JSON lines, JSON, Parquet, CSV and plain texts, optionally gzipped.
+"""Files to rows: JSON lines, JSON, Parquet, CSV, XML and plain texts, optionally gzipped.
 
 Rows are yielded as they are read. Only a `.json` file that is one value must be parsed whole; each
 of its records is released as it is yielded.
@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -24,7 +25,14 @@ from tenbin.data.readers.data_file import (
     rest_of,
     whole_text,
 )
-from tenbin.data.readers.tables import csv_rows, noted_revision, parquet_rows, parquet_table
+from tenbin.data.readers.tables import (
+    csv_rows,
+    noted_revision,
+    parquet_rows,
+    parquet_table,
+    text_rows,
+)
+from tenbin.data.readers.xml import xml_rows
 from tenbin.data.rows import Row, describe_value, parse_json
 from tenbin.errors import DataError
 from tenbin.records import DataFile
@@ -45,6 +53,15 @@ class RowFile:
     """For `.txt`, whether each line is a document of its own, or the file is one."""
     columns: tuple[str, ...] | None = None
     """For CSV, the names of the columns; None: the first line has them."""
+    as_text: bool = False
+    """For CSV, whether columns of numbers stay texts."""
+    quoted: bool = True
+    """For CSV that is read as text, whether quotation marks enclose cells."""
+    field_from_name: str | None = None
+    """The field that the name of the file, without its suffix, is the value of; rows that have the
+    field keep theirs."""
+    where: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """Only the rows with these values are read, of those that have the field."""
     _identity: Identity | None = None
 
     @property
@@ -64,6 +81,11 @@ class RowFile:
         empty = True
         with open_source(self.path) as source:
             for row in self._read(source):
+                if self.field_from_name is not None:
+                    values = {self.field_from_name: self.path.name.split(".")[0], **row.values}
+                    row = Row(values, row.origin)
+                if any(row.values.get(key, value) != value for key, value in self.where.items()):
+                    continue
                 empty = False
                 yield row
             self._identity = source.identity
@@ -96,9 +118,13 @@ class RowFile:
         name = name.removesuffix(".gz")
         if name.endswith((".csv", ".tsv")):
             delimiter = "\t" if name.endswith(".tsv") else self.delimiter
+            if self.as_text:
+                return text_rows(source, delimiter, self.columns, self.quoted)
             return csv_rows(source, delimiter, self.columns)
         if name.endswith(".json"):
             return _json_rows(source, self.field)
+        if name.endswith(".xml"):
+            return xml_rows(source)
         if name.endswith(".txt"):
             return _text_lines(source) if self.by_line else _text_file(source)
         return _line_rows(source.path, numbered_lines(source))

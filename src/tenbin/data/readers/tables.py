@@ -79,6 +79,23 @@ def _incomplete(source: Source, error: Exception) -> DataError:
     )
 
 
+def text_rows(
+    source: Source, delimiter: str, columns: tuple[str, ...] | None, quoted: bool
+) -> Iterator[Row]:
+    """Yield the rows of a CSV file as texts: a question's option "10" stays a text.
+
+    Args:
+        source: The file.
+        delimiter: What separates the columns.
+        columns: Their names, for a file without a heading; None: its first line has them.
+        quoted: Whether quotation marks enclose cells; otherwise they are part of the text.
+    """
+    rows = _records(source, delimiter, columns, quoted)
+    _, heading = next(rows, (0, []))
+    for line, cells in rows:
+        yield Row(dict(zip(heading, cells, strict=True)), f"{source.path}, line {line}")
+
+
 def csv_rows(
     source: Source, delimiter: str, columns: tuple[str, ...] | None = None
 ) -> Iterator[Row]:
@@ -127,7 +144,7 @@ def _takes(kind: Callable[[str], Any], cell: str) -> bool:
 
 
 def _records(
-    source: Source, delimiter: str, columns: tuple[str, ...] | None
+    source: Source, delimiter: str, columns: tuple[str, ...] | None, quoted: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of the heading and of each row, with the line that they end in."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
@@ -135,7 +152,12 @@ def _records(
             f"{source.path}: {delimiter!r} cannot separate the columns of a CSV file",
             "`delimiter` is one character, such as a comma or a tab",
         )
-    reader = csv.reader(_universal_lines(source), delimiter=delimiter, strict=True)
+    lines = _universal_lines(source)
+    reader = (
+        csv.reader(lines, delimiter=delimiter, strict=True)
+        if quoted
+        else csv.reader(lines, delimiter=delimiter, strict=True, quoting=csv.QUOTE_NONE)
+    )
     try:
         heading = next(reader, None) if columns is None else list(columns)
         if heading is None:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tenbin.data.readers.formats import SUFFIXES
+from tenbin.data.readers.formats import SUFFIXES, RowFile
 from tenbin.errors import DataError
 from tenbin.records import Dataset
 
@@ -48,6 +48,29 @@ class Split:
     """`github`, `hub`, or `none` where nothing is published."""
     repository: str
     revision: str
+    columns: tuple[str, ...] | None = None
+    """The columns of published CSV or TSV files that have no heading."""
+    quoted: bool = True
+    """Whether quotation marks enclose cells of these files."""
+    field_from_name: str | None = None
+    """The field whose value is the name of the file."""
+    where: Mapping[str, str] = field(default_factory=dict)
+    """The rows of a published file that holds several splits."""
+
+    def row_file(self, path: Path) -> RowFile:
+        """Return a file of this split with how it is to be read.
+
+        A file that has another published file's form, such as JSON lines, is read as what it is.
+        """
+        published = path.name in {PurePosixPath(file.path).name for file in self.files}
+        return RowFile(
+            path,
+            columns=self.columns,
+            as_text=True,
+            quoted=self.quoted,
+            field_from_name=self.field_from_name if published else None,
+            where=self.where,
+        )
 
     @property
     def blobs(self) -> frozenset[str]:
@@ -199,7 +222,7 @@ def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
         homepage=entry["homepage"],
         versions={
             version: {
-                split: _split(split, version, entry["folder"], source, details)
+                split: _split(split, version, entry, source, details)
                 for split, details in source["splits"].items()
             }
             for version, source in entry["versions"].items()
@@ -211,8 +234,13 @@ def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
 
 
 def _split(
-    name: str, version: str, folder: str, source: Mapping[str, Any], details: Mapping[str, Any]
+    name: str,
+    version: str,
+    entry: Mapping[str, Any],
+    source: Mapping[str, Any],
+    details: Mapping[str, Any],
 ) -> Split:
+    columns = entry.get("columns")
     return Split(
         name=name,
         version=version,
@@ -223,10 +251,14 @@ def _split(
         ),
         otherwise=tuple(details.get("otherwise", ())),
         local=tuple(details.get("local", ())),
-        folder=folder.replace("{version}", version),
+        folder=str(entry["folder"]).replace("{version}", version),
         host=source["host"],
         repository=source.get("repository", ""),
         revision=source.get("revision", ""),
+        columns=None if columns is None else tuple(columns),
+        quoted=entry.get("quoted", True),
+        field_from_name=entry.get("field_from_name"),
+        where=details.get("where", {}),
     )
 
 
@@ -243,11 +275,20 @@ def find_files(pinned: PinnedSet, splits: tuple[Split, ...], folder: Path) -> tu
     """
     if not folder.is_dir():
         raise DataError(f"the data folder {folder} does not exist", "check --data_dir")
-    patterns = [pattern for split in splits for pattern in _patterns(split)]
-    for pattern in patterns:
-        found = tuple(sorted(path for path in folder.glob(pattern) if path.is_file()))
-        if found:
-            return found
+    for split in splits:
+        for pattern in _own_patterns(split):
+            if found := _matching_files(folder, pattern):
+                return found
+        if listed := _listed_files(split, folder):
+            return listed
+        for pattern in _published_patterns(split):
+            if found := _matching_files(folder, pattern):
+                return found
+    patterns = [
+        pattern
+        for split in splits
+        for pattern in (*_own_patterns(split), *_published_patterns(split))
+    ]
     split = splits[0]
     places = "".join(f"\n    {folder / pattern}" for pattern in patterns)
     raise DataError(
@@ -271,11 +312,31 @@ def how_to_bring(split: Split, folder: Path) -> str:
     return f"put your own at {places}; the shipped samples are read with --sample_data"
 
 
-def _patterns(split: Split) -> Iterator[str]:
-    for suffix in SUFFIXES:
+def _listed_files(split: Split, folder: Path) -> tuple[Path, ...]:
+    """Return the published files of a split of several, where all of them are below `folder`."""
+    if len(split.files) < 2:
+        return ()
+    for root in (folder, folder / split.repository.rpartition("/")[2]):
+        paths = tuple(root / file.path for file in split.files)
+        if all(path.is_file() for path in paths):
+            return paths
+    return ()
+
+
+def _matching_files(folder: Path, pattern: str) -> tuple[Path, ...]:
+    return tuple(sorted(path for path in folder.glob(pattern) if path.is_file()))
+
+
+def _own_patterns(split: Split) -> Iterator[str]:
+    published = PurePosixPath(split.files[0].path).suffix if split.files else SUFFIXES[0]
+    for suffix in dict.fromkeys((*SUFFIXES, published)):
         yield f"{split.folder}/{split.name}{suffix}"
+
+
+def _published_patterns(split: Split) -> Iterator[str]:
     if len(split.files) > 1:
-        yield from _below_clone(split, f"{PurePosixPath(split.files[0].path).parent}/*.json")
+        first = PurePosixPath(split.files[0].path)
+        yield from _below_clone(split, f"{first.parent}/*{first.suffix}")
     else:
         for path in (*(file.path for file in split.files), *split.otherwise, *split.local):
             yield from _below_clone(split, path)
