@@ -21,6 +21,7 @@ from tenbin.pipeline.score import summarise_groups
 from tenbin.records import Group, GroupMetric
 from tenbin.tasks.lm_eval.reading import read_task_file
 from tenbin.tasks.lm_eval.translate import translate
+from tenbin.tasks.loader import LoadedTask
 from tenbin.tasks.registry import Registry
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -97,7 +98,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file.write_text(f"task: {name}\n{DATA}{text}")
         translation = translate(read_task_file(file).mapping, file)
         assert translation.task is not None, translation.refusals
-        registry.tasks[name] = {translation.task.version: translation.task}
+        registry.add(LoadedTask(translation.task, {}, file))
     monkeypatch.setattr(cells, "load_registry", lambda *arguments: registry)
     return tmp_path
 

@@ -9,14 +9,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fnmatch import translate
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tenbin.records import Task
     from tenbin.tasks.lm_eval.index_cache import Entry
     from tenbin.tasks.registry import Registry
+    from tenbin.tasks.summary import TaskSummary
 
 _MOST_ROWS = 60
 """Files of folders that are listed one by one; more of them with --all."""
@@ -47,19 +48,28 @@ def execute(options: argparse.Namespace) -> int:
 
     include = flags_of(options).get("include_path", ())
     registry = load_registry(include, report=_progress())
+    registry.add_installed()
     fits = _matcher(options.pattern)
-    tasks = [task for task in registry.all() if any(map(fits, _names(task)))]
+    tasks = [task for task in registry.summaries() if any(map(fits, _names(task)))]
     entries = [one for one in registry.library.entries() if any(map(fits, (one.name, *one.tags)))]
     tags = {tag: size for tag, size in _tags(registry).items() if fits(tag)}
     console = make_console()
     if not (tasks or entries or tags):
-        console.print(f"no task matches {options.pattern!r}: {registry.closest(options.pattern)}")
+        from tenbin.tasks.selection import closest
+
+        hint = closest(registry, options.pattern)
+        console.print(f"no task matches {options.pattern!r}: {hint}")
         return 1
     if options.json:
         _print_json(tasks, entries, tags)
         return 0
     if tasks:
-        _print_tasks(registry, tasks, console)
+        few = len(tasks) <= _MOST_ROWS
+        if options.all and not few:
+            _print_all_tasks(tasks)
+        else:
+            _print_tasks(tasks if few else _folded(tasks), console)
+        _print_groups(registry, tasks, console)
     if entries or tags:
         few = len(entries) + len(tags) <= _MOST_ROWS
         if options.all and not few:
@@ -95,7 +105,7 @@ def _matcher(pattern: str | None) -> Callable[[str], bool]:
     return lambda name: pattern in name
 
 
-def _names(task: Task) -> list[str]:
+def _names(task: TaskSummary) -> list[str]:
     names = [task.name, f"{task.name}-{task.version}", task.group or ""]
     return names + [f"{task.name}-{task.version}-{template}" for template in task.templates]
 
@@ -108,7 +118,7 @@ def _tags(registry: Registry) -> dict[str, int]:
     return dict(sorted(sizes.items()))
 
 
-def _print_tasks(registry: Registry, tasks: list[Task], console: Console) -> None:
+def _print_tasks(tasks: list[TaskSummary], console: Console) -> None:
     from rich import box
     from rich.table import Table
 
@@ -117,17 +127,15 @@ def _print_tasks(registry: Registry, tasks: list[Task], console: Console) -> Non
         table.add_column(name, overflow="fold")
     table.add_column("documents", justify="right", no_wrap=True)
     for task in tasks:
-        data, size = _data(task)
         table.add_row(
             f"{task.name}-{task.version}",
             task.language,
             _templates(task),
             task.kind,
-            data,
-            size,
+            task.data,
+            f"{task.documents:,}" if task.documents else "–",
         )
     console.print(table)
-    _print_groups(registry, tasks, console)
     console.print(
         "An id is task-version-template: jnli-1.3-0.2. A bare name takes the newest version, and\n"
         "its default template (marked *) or the one given with --template.",
@@ -135,7 +143,7 @@ def _print_tasks(registry: Registry, tasks: list[Task], console: Console) -> Non
     )
 
 
-def _templates(task: Task) -> str:
+def _templates(task: TaskSummary) -> str:
     """Template names; variants of scoring are named once, since every template has them."""
     plain = [name for name in task.templates if "+" not in name]
     variants = dict.fromkeys(name.partition("+")[2] for name in task.templates if "+" in name)
@@ -143,18 +151,26 @@ def _templates(task: Task) -> str:
     return " ".join([*shown, *(f"(+{variant})" for variant in variants)])
 
 
-def _data(task: Task) -> tuple[str, str]:
-    if not task.dataset.pinned:
-        return task.dataset.name, "–"
-    from tenbin.data.sources.pinned import describe_dataset
-
-    described = describe_dataset(task.dataset)
-    # Newer data versions only add splits; the oldest is what a run reads by default.
-    size = next(iter(described.sizes.values())).get(task.split)
-    return described.title, f"{size:,}" if size else "–"
+def _folded(tasks: list[TaskSummary]) -> list[TaskSummary]:
+    """The tasks of a file that differ in language or subset only, as one row."""
+    alike: dict[tuple[object, ...], list[TaskSummary]] = {}
+    for task in tasks:
+        shared = (task.source, task.version, task.kind, task.templates, task.data)
+        alike.setdefault(shared, []).append(task)
+    return [_fold(same) if len(same) > 1 else same[0] for same in alike.values()]
 
 
-def _print_groups(registry: Registry, tasks: list[Task], console: Console) -> None:
+def _fold(tasks: list[TaskSummary]) -> TaskSummary:
+    languages = dict.fromkeys(task.language for task in tasks)
+    sizes = {task.documents for task in tasks}
+    return tasks[0]._replace(
+        name=f"{commonprefix([task.name for task in tasks])}* ({len(tasks)})",
+        language=" ".join(languages),
+        documents=sizes.pop() if len(sizes) == 1 else None,
+    )
+
+
+def _print_groups(registry: Registry, tasks: list[TaskSummary], console: Console) -> None:
     names = {task.name for task in tasks}
     for group, members in registry.groups().items():
         if names & set(members):
@@ -186,6 +202,15 @@ def _print_entries(
     hidden = len(entries) + len(tags) - table.row_count
     if hidden:
         console.print(f"and {hidden:,} more: narrow the pattern, or give --all", highlight=False)
+
+
+def _print_all_tasks(tasks: list[TaskSummary]) -> None:
+    from tenbin.sandbox.printable import visible
+
+    for task in tasks:
+        size = "" if task.documents is None else str(task.documents)
+        names = (f"{task.name}-{task.version}", task.language, _templates(task), task.kind)
+        print(visible("\t".join((*names, task.data, size))))
 
 
 def _print_all(registry: Registry, entries: list[Entry], tags: dict[str, int]) -> None:
@@ -262,7 +287,7 @@ def _print_counts(entries: list[Entry], tags: dict[str, int], console: Console) 
     console.print(", ".join(parts), highlight=False)
 
 
-def _print_json(tasks: list[Task], entries: list[Entry], tags: dict[str, int]) -> None:
+def _print_json(tasks: list[TaskSummary], entries: list[Entry], tags: dict[str, int]) -> None:
     import json
 
     own: list[dict[str, Any]] = [

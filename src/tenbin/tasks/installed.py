@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -103,6 +102,8 @@ def _lm_eval_folder() -> Path | None:
 
 @cache
 def _lm_eval_label() -> str:
+    from importlib import metadata
+
     try:
         return f"{LM_EVAL} {metadata.version(LM_EVAL)}"
     except metadata.PackageNotFoundError:

@@ -8,7 +8,8 @@ import pytest
 
 from tenbin.errors import TaskError
 from tenbin.records import Group, GroupMetric
-from tenbin.tasks.registry import Registry, Selected, load_registry
+from tenbin.tasks.registry import Registry, load_registry
+from tenbin.tasks.selection import Selected
 
 TASK = """
 dataset_path: json

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tenbin.tasks.lm_eval import index as module
-from tenbin.tasks.lm_eval import index_cache
+from tenbin.tasks.lm_eval import file_entry, index_cache
 from tenbin.tasks.lm_eval.index import FolderIndex, index_folder
 from tenbin.tasks.lm_eval.index_cache import Entry
 
@@ -39,9 +38,9 @@ def kinds(index: FolderIndex) -> dict[str, str]:
 
 def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
-    original = module._naming_keys
+    original = file_entry._naming_keys
     monkeypatch.setattr(
-        module, "_naming_keys", lambda path: (read.append(Path(path).name), original(path))[1]
+        file_entry, "_naming_keys", lambda path: (read.append(Path(path).name), original(path))[1]
     )
     return read
 

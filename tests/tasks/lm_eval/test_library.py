@@ -10,7 +10,12 @@ import pytest
 
 from tenbin.errors import TaskError
 from tenbin.tasks import installed
+<<<<<<< HEAD
 from tenbin.tasks.registry import CATALOG, alike, load_registry
+=======
+from tenbin.tasks.registry import load_registry
+from tenbin.tasks.selection import alike
+>>>>>>> 8aa2c0f (wip)
 from tests.tasks.lm_eval.test_grouping import TASK, names, registry
 
 

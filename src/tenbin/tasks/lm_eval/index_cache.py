@@ -1,7 +1,4 @@
-"""The index of a folder of task files in the cache: as JSON, under a checksum.
-
-A damaged file, or one of another format, counts as none and is written anew.
-"""
+"""The index of a folder of task files in the cache, as JSON."""
 
 from __future__ import annotations
 
@@ -13,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from tenbin.files.atomic import write_atomically
 from tenbin.files.home import cache_directory
+from tenbin.files.sealed import read_sealed, write_sealed
 
 EntryKind = Literal["task", "group", "python", "own", "refused"]
 """A task, a group of tasks, a class in Python, a task file in tenbin's own format, or neither."""
 Stamp = tuple[int, int]
 """Time of the last change in nanoseconds, and size."""
-_FORMAT = 2
+_FORMAT = 3
 """Of the cached file; raised when it holds something else, or the same files mean another."""
 _RECENT = 2_000_000_000
 """Nanoseconds: a file that was written so shortly before it was read may have been written again
@@ -62,12 +59,9 @@ def read_cache(place: Path | None, root: str) -> tuple[dict[str, Record], dict[s
     """Records and stamps of included files; nothing where there is no cache that can be used."""
     if place is None:
         return {}, {}
-    try:
-        head, _, text = place.read_bytes().partition(b"\n")
-    except OSError:
+    text = read_sealed(place, _seal(root))
+    if text is None:
         return {}, {}
-    if head != _head(root, text):
-        return {}, {}  # damaged, or of another format: it is made anew
     stored = json.loads(text)
     paths = [path for path, _ in stored["includes"]]
     stamps = {path: stamp and (stamp[0], stamp[1]) for path, stamp in stored["includes"]}
@@ -83,11 +77,17 @@ def read_cache(place: Path | None, root: str) -> tuple[dict[str, Record], dict[s
     return records, stamps
 
 
-def _head(root: str, text: bytes) -> bytes:
-    """The first line of the cached file: only what this program wrote begins with it."""
-    digest = hashlib.blake2b(b"%d %s\n" % (_FORMAT, os.fsencode(root)), digest_size=16)
-    digest.update(text)
-    return digest.hexdigest().encode()
+def stamp_of(path: str) -> Stamp | None:
+    """Time and size of a file; None for one that is not there."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _seal(root: str) -> str:
+    return f"{_FORMAT} {root}"
 
 
 def write_cache(
@@ -122,9 +122,7 @@ def write_cache(
         if all((stamp := includes[one]) is None or stamp[0] < recent for one in record.includes)
     ]
     text = json.dumps({"includes": list(includes.items()), "files": files}, separators=(",", ":"))
-    with suppress(OSError):  # the index is right without its cache
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place, f"{_head(root, text.encode()).decode()}\n{text}")
+    write_sealed(place, _seal(root), text)
 
 
 def _stored(entry: Entry | None) -> Any:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import Reach
-from tenbin.records import Task
 from tenbin.tasks.installed import package_label
-from tenbin.tasks.lm_eval.grouping import Expanded, Found, Leaf, expand_group
-from tenbin.tasks.lm_eval.index import FolderIndex, is_own
+from tenbin.tasks.lm_eval.index import FolderIndex
 from tenbin.tasks.lm_eval.index_cache import Entry
-from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
 
 if TYPE_CHECKING:
+    from tenbin.records import Task
+    from tenbin.tasks.lm_eval.grouping import Expanded, Found, Leaf
+    from tenbin.tasks.lm_eval.reading import ReadFile
     from tenbin.tasks.lm_eval.translate import Translation
 
 
@@ -70,6 +70,9 @@ class Library:
         """
         if entry.kind == "refused":
             raise TaskError(entry.reason)
+        # Lists of names need neither the YAML library nor what translating imports.
+        from tenbin.tasks.lm_eval.reading import read_task_file
+
         return read_task_file(Path(entry.path), self.reach)
 
     def load(self, entry: Entry, overrides: Mapping[str, Any] | None = None) -> Task:
@@ -109,6 +112,8 @@ class Library:
         Raises:
             TaskError: It names what there is not, or two files have a name that it uses.
         """
+        from tenbin.tasks.lm_eval.grouping import expand_group
+
         near = [index for index in self.indexes if index.folder in read.path.parents]
 
         def find(name: str) -> Found:
@@ -124,13 +129,7 @@ class Library:
         return expand_group(read, find, self.read)
 
     def _translate(self, read: ReadFile, mapping: Mapping[str, Any]) -> Translation:
-        # Lists of names do not need what translating imports.
         from tenbin.tasks.lm_eval.translate import translate
 
         label = package_label(read.path)
         return translate(mapping, read.path, sha256=read.sha256, package=label)
-
-
-def is_group(mapping: Mapping[str, Any]) -> bool:
-    """Whether a file describes a group, and not a task."""
-    return "group" in mapping and not isinstance(mapping.get("task"), str) and not is_own(mapping)
