@@ -265,7 +265,7 @@ def test_tasks_of_an_installed_package(install: Callable[..., Path]) -> None:
     assert "weather" not in registry.tasks, "packages are looked for when they are needed"
     assert ids(registry, "jnli-1.1-0.3") == ["jnli-1.1-0.3"] and "weather" not in registry.tasks
     assert ids(registry, "weather") == ["weather-1.0-default"]
-    assert registry.tasks["weather"]["1.0"].dataset.folder == str(folder)
+    assert registry.task("weather", "1.0").dataset.folder == str(folder)
     assert ids(load_registry(), "weath*") == ["weather-1.0-default"]
     assert "weather" in {task.name for task in load_registry().all()}
     assert "their_tasks" not in sys.modules, "its code is not run"

@@ -68,7 +68,7 @@ def execute(options: argparse.Namespace) -> int:
         if options.all and not few:
             _print_all_tasks(tasks)
         else:
-            _print_tasks(tasks if few else _folded(tasks), console)
+            _print_tasks([[task] for task in tasks] if few else _alike(tasks), console)
         _print_groups(registry, tasks, console)
     if entries or tags:
         few = len(entries) + len(tags) <= _MOST_ROWS
@@ -118,7 +118,7 @@ def _tags(registry: Registry) -> dict[str, int]:
     return dict(sorted(sizes.items()))
 
 
-def _print_tasks(tasks: list[TaskSummary], console: Console) -> None:
+def _print_tasks(rows: list[list[TaskSummary]], console: Console) -> None:
     from rich import box
     from rich.table import Table
 
@@ -126,15 +126,8 @@ def _print_tasks(tasks: list[TaskSummary], console: Console) -> None:
     for name in ("id", "language", "templates", "kind", "data"):
         table.add_column(name, overflow="fold")
     table.add_column("documents", justify="right", no_wrap=True)
-    for task in tasks:
-        table.add_row(
-            f"{task.name}-{task.version}",
-            task.language,
-            _templates(task),
-            task.kind,
-            task.data,
-            f"{task.documents:,}" if task.documents else "–",
-        )
+    for tasks in rows:
+        table.add_row(*_row(tasks))
     console.print(table)
     console.print(
         "An id is task-version-template: jnli-1.3-0.2. A bare name takes the newest version, and\n"
@@ -151,23 +144,30 @@ def _templates(task: TaskSummary) -> str:
     return " ".join([*shown, *(f"(+{variant})" for variant in variants)])
 
 
-def _folded(tasks: list[TaskSummary]) -> list[TaskSummary]:
-    """The tasks of a file that differ in language or subset only, as one row."""
+def _alike(tasks: list[TaskSummary]) -> list[list[TaskSummary]]:
+    """The tasks, those of a file that differ only in language or subset together."""
     alike: dict[tuple[object, ...], list[TaskSummary]] = {}
     for task in tasks:
         shared = (task.source, task.version, task.kind, task.templates, task.data)
         alike.setdefault(shared, []).append(task)
-    return [_fold(same) if len(same) > 1 else same[0] for same in alike.values()]
+    return list(alike.values())
 
 
-def _fold(tasks: list[TaskSummary]) -> TaskSummary:
-    languages = dict.fromkeys(task.language for task in tasks)
-    sizes = {task.documents for task in tasks}
-    return tasks[0]._replace(
-        name=f"{commonprefix([task.name for task in tasks])}* ({len(tasks)})",
-        language=" ".join(languages),
-        documents=sizes.pop() if len(sizes) == 1 else None,
-    )
+def _row(tasks: list[TaskSummary]) -> list[str]:
+    """A row of the table: one task, or several as a pattern that matches them."""
+    first, sizes = tasks[0], {task.documents for task in tasks}
+    name, times = first.name, ""
+    if len(tasks) > 1:
+        name = f"{commonprefix([task.name for task in tasks])}*"  # noqa: RUF071
+        times = f"{len(tasks)} × "
+    return [
+        f"{name}-{first.version}",
+        " ".join(dict.fromkeys(task.language for task in tasks)),
+        _templates(first),
+        first.kind,
+        first.data,
+        times + (f"{first.documents:,}" if first.documents and len(sizes) == 1 else "–"),
+    ]
 
 
 def _print_groups(registry: Registry, tasks: list[TaskSummary], console: Console) -> None:
@@ -208,9 +208,7 @@ def _print_all_tasks(tasks: list[TaskSummary]) -> None:
     from tenbin.sandbox.printable import visible
 
     for task in tasks:
-        size = "" if task.documents is None else str(task.documents)
-        names = (f"{task.name}-{task.version}", task.language, _templates(task), task.kind)
-        print(visible("\t".join((*names, task.data, size))))
+        print(visible("\t".join(_row([task]))))
 
 
 def _print_all(registry: Registry, entries: list[Entry], tags: dict[str, int]) -> None:

@@ -18,8 +18,8 @@ from tenbin.metrics.registry import find_metric, metric_names, used_metric
 from tenbin.records import Cell, Group, MetricUse, Task
 from tenbin.tasks.installed import included_place
 from tenbin.tasks.registry import load_registry
-from tenbin.tasks.selection import Selected
 from tenbin.tasks.sampling import check_repeats, overridden
+from tenbin.tasks.selection import Selected
 
 if TYPE_CHECKING:
     from tenbin.tasks.lm_eval.trust import Trust

@@ -16,8 +16,8 @@ import yaml
 from tenbin.errors import TaskError
 from tenbin.files.yaml_text import parse_yaml, write_yaml
 from tenbin.records import DEFAULT_TEMPLATE, Task, Template
-from tenbin.tasks.lm_eval.functions import named_functions
 from tenbin.tasks.formats import OWN_KEYS as TENBIN_KEYS
+from tenbin.tasks.lm_eval.functions import named_functions
 from tenbin.tasks.lm_eval.reading import ReadFile
 from tenbin.tasks.lm_eval.task_keys import fault_of
 from tenbin.tasks.lm_eval.templates import OWN_KEYS, RULES, WORDING, translate_templates
