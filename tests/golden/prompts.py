@@ -8,6 +8,8 @@ silently; the test beside this file refuses that.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +30,32 @@ def shots_of(task: Task) -> tuple[int, ...]:
 
 def current() -> dict[str, list[dict[str, Any]]]:
     """What tenbin renders today, by task and version."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for task in load_registry().all():
-        name = f"{task.name}-{task.version}"
-        profiles = PROFILES if task.language == "ja" and task.group is None else (None,)
-        found[name] = [
-            row
-            for profile in profiles
-            for shots in shots_of(task)
-            for row in _rows(name, shots, profile)
-        ]
+    tasks = {f"{task.name}-{task.version}": task for task in load_registry().all()}
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in tasks}
+    for profile in PROFILES:
+        for shots in (0, 2):
+            # All in one go: reading the catalogue takes longer than rendering a few prompts.
+            names = [
+                name
+                for name, task in tasks.items()
+                if profile in profiles_of(task) and shots in shots_of(task)
+            ]
+            for name, row in _rows(names, shots, profile):
+                found[name].append(row)
     return found
 
 
-def _rows(name: str, shots: int, profile: str | None) -> list[dict[str, Any]]:
+def profiles_of(task: Task) -> tuple[str | None, ...]:
+    """The profiles that a task's golden prompts are rendered with."""
+    return PROFILES if task.language == "ja" and task.group is None else (None,)
+
+
+def _rows(
+    names: list[str], shots: int, profile: str | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     config = build_config(
         {
-            "tasks": f"{name}-*",
+            "tasks": ",".join(f"{name}-*" for name in names),
             "num_fewshot": shots,
             "limit": 1,
             "sample_data": True,
@@ -54,23 +65,25 @@ def _rows(name: str, shots: int, profile: str | None) -> list[dict[str, Any]]:
     setups = choose_cells(config)
     data = load_data(config, setups)
     settings = prompt_settings(config)
-    return [
-        {
-            "template": prompt.cell.template,
-            "profile": config.profile_settings.name,
-            "shots": shots,
-            "document": prompt.document,
-            "examples": list(prompt.examples),
-            "prompt": prompt.text,
-            "continuations": prompt.continuations and list(prompt.continuations),
-            "target": prompt.target,
-            "stop": list(prompt.stop),
-        }
-        for setup in setups
-        for prompt in prompts_of(setup, data, settings, None)
-    ]
+    for setup in setups:
+        for prompt in prompts_of(setup, data, settings, None):
+            yield (
+                f"{setup.task.name}-{setup.task.version}",
+                {
+                    "template": prompt.cell.template,
+                    "profile": config.profile_settings.name,
+                    "shots": shots,
+                    "document": prompt.document,
+                    "examples": list(prompt.examples),
+                    "prompt": prompt.text,
+                    "continuations": prompt.continuations and list(prompt.continuations),
+                    "target": prompt.target,
+                    "stop": list(prompt.stop),
+                },
+            )
 
 
+@cache
 def stored() -> dict[str, list[dict[str, Any]]]:
     """What the golden files hold."""
     return {

@@ -17,6 +17,7 @@ from tenbin.data.schemas.jglue import (
     squad_document,
 )
 from tenbin.data.schemas.mlogiqa import mlogiqa_document
+from tenbin.data.schemas.parallel import xnli_document
 from tenbin.records import Document
 
 
@@ -36,4 +37,5 @@ SCHEMAS: Mapping[str, Schema] = {
     "squad": squad_document,
     "mlogiqa": mlogiqa_document,
     "text": text_document,
+    "xnli": xnli_document,
 }

@@ -1,0 +1,58 @@
+"""`tenbin preview` of the parallel benchmarks against renderings from the published strings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tenbin.cli import main
+from tests.conftest import SHARED
+from tests.oracle import parallel_rendering as oracle
+from tests.oracle.rendering import read_rows
+
+pytestmark = pytest.mark.real_data
+
+Row = dict[str, Any]
+LIMIT = 100
+XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
+
+
+@pytest.fixture(scope="module")
+def facts() -> Row:
+    path = SHARED / "suites.yaml"
+    if not path.is_file():
+        pytest.skip("no published wordings at shared/suites.yaml")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+Preview = Callable[[str], list[Row]]
+
+
+@pytest.fixture
+def preview(real_data: Path, capsys: pytest.CaptureFixture[str]) -> Preview:
+    def rendered(task: str) -> list[Row]:
+        options = ["--format", "jsonl", "--data_dir", str(real_data), "--limit", str(LIMIT)]
+        code = main(["preview", "--tasks", task, *options])
+        captured = capsys.readouterr()
+        assert code == 0, captured.err
+        return [json.loads(line) for line in captured.out.splitlines()]
+
+    return rendered
+
+
+def same(got: list[Row], expected: list[Row]) -> None:
+    assert len(got) == len(expected) > 0
+    for ours, theirs in zip(got, expected, strict=True):
+        assert {key: ours[key] for key in theirs} == theirs, ours["doc_id"]
+
+
+@pytest.mark.parametrize("language", XNLI)
+def test_xnli(language: str, facts: Row, real_data: Path, preview: Preview) -> None:
+    rows = read_rows(real_data / "xnli" / language / "validation.jsonl.gz")
+    expected = [oracle.xnli(facts, language, row) for row in rows[:LIMIT]]
+    same(preview(f"xnli_{language}-1.0-lm-eval"), expected)
