@@ -48,6 +48,8 @@ class HfArguments:
     """The scoring engine: auto, tree, rows, cache or plain."""
     compile: str = "auto"
     """Compile the model's layers: always, never, or auto for long runs on a GPU."""
+    packed_weights: bool = True
+    """Keep linear layers in the layout of the CPU's matrix kernel, where that is possible."""
     probe: str = "remembered"
     """Whether to reuse an earlier probe result: remembered, or always to probe again."""
     cache_dir: str | None = None
@@ -129,6 +131,7 @@ _COERCE: dict[str, Callable[[object], Any]] = {
             "parallelize",
             "load_in_4bit",
             "load_in_8bit",
+            "packed_weights",
         ),
         as_boolean,
     ),

@@ -7,6 +7,7 @@ first run. Which engine scores and which one generates is decided once per model
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Literal
 
@@ -31,6 +32,7 @@ from tenbin.backends.hf.model.memory import (
     release_memory,
     token_budget,
 )
+from tenbin.backends.hf.model.packed_linear import PackedLinears
 from tenbin.backends.hf.model.tensor_digest import model_digest
 from tenbin.backends.hf.probe_cache import NOT_RUN, ProbeCache, cached_engine, cached_generator
 from tenbin.backends.hf.scoring.engine_selection import SelectedEngine, Selection, select_engine
@@ -67,6 +69,7 @@ class HfBackend:
         probe_cache: ProbeCache | None = None,
         notify: Callable[[str], None] | None = None,
         memory_share: float | None = None,
+        packed_weights: bool = True,
     ) -> None:
         """Prepare a backend; usually called by `open_hf` or `from_model`.
 
@@ -83,6 +86,7 @@ class HfBackend:
             notify: Told why a faster scoring engine was passed over.
             memory_share: Part of the device's memory to count on, so that batches are the same
                 on every worker; None: what is free.
+            packed_weights: Whether a CPU may keep linear layers in its kernel's own layout.
         """
         self.fingerprint = fingerprint
         self._tokenizer = tokenizer
@@ -93,12 +97,14 @@ class HfBackend:
         self._compilation: CompileMode = compilation
         self._notify = notify
         self._memory_share = memory_share
+        self._packed_weights = packed_weights
         self._budget = 0
         self._probe_cache = probe_cache or ProbeCache(None, {})
         self._scoring_probe = self._generation_probe = NOT_RUN
         self._passed_over: tuple[str, ...] = ()
         self._facts = dict(facts or {})
         self._model: Any = None
+        self._packing: PackedLinears | None = None
         self._engine: ScoringEngine | None = None
         self._single: ScoringEngine | None = None
         self._generator: Generator | None = None
@@ -115,6 +121,7 @@ class HfBackend:
         batch_size: int | Literal["auto"] = "auto",
         engine: str = "auto",
         compilation: CompileMode = "auto",
+        packed_weights: bool = True,
     ) -> HfBackend:
         """Return a backend around a transformers model that is already loaded."""
         model.eval()
@@ -145,6 +152,7 @@ class HfBackend:
             engine=engine,
             compilation=compilation,
             facts=facts,
+            packed_weights=packed_weights,
         )
 
     @property
@@ -169,6 +177,7 @@ class HfBackend:
                 "passed_over": self._reasons(),
                 "probe": self._scoring_probe,
                 "generation_probe": self._generation_probe,
+                "weights": self._layout,
                 "version": ENGINE_VERSION,
             },
             **self._facts,
@@ -184,6 +193,13 @@ class HfBackend:
             described["parameters"] = self._model.num_parameters()
         return described
 
+    @property
+    def _layout(self) -> str:
+        """How the weights of linear layers were read."""
+        if self._packing is None:
+            return NOT_RUN
+        return "packed" if self._packing.count else "plain"
+
     def _reasons(self) -> list[str]:
         """Faster ways that this model or machine did not allow, and why."""
         reasons = list(self._passed_over)
@@ -194,6 +210,8 @@ class HfBackend:
             reasons += [f"compiled layers: {compiled}"] if compiled else []
         if self._generator and self._generator.not_compiled:
             reasons.append(f"compiled layers for prompts: {self._generator.not_compiled}")
+        if self._packing and self._packing.reason:
+            reasons.append(f"packed weights: {self._packing.reason}")
         return reasons
 
     def run(
@@ -212,7 +230,7 @@ class HfBackend:
     def close(self) -> None:
         """Free what the model holds."""
         model, self._model = self._model, None
-        self._engine = self._single = self._generator = None
+        self._engine = self._single = self._generator = self._packing = None
         self._load = _closed
         if model is not None:
             device = input_device(model)
@@ -227,13 +245,13 @@ class HfBackend:
         texts = [request for request in requests if isinstance(request, Generate)]
         scored: list[Request] = [*scores, *rolling]
         if any(request.key not in known for request in scored):
-            with explain_failures(self._name, "scoring"):
+            with explain_failures(self._name, "scoring"), self._loaded_layers():
                 yield from self._score(scores, rolling, known)
         # A text is made of whole tokens: unlike a sum of logarithms, it does not depend on a
         # batch's last bits unless two tokens are equally likely to the last digits. So known
         # texts are left out, while known scores keep their places in the batches.
         if texts := [request for request in texts if request.key not in known]:
-            with explain_failures(self._name, "generation"):
+            with explain_failures(self._name, "generation"), self._loaded_layers():
                 yield from self._generate(texts)
 
     @property
@@ -272,6 +290,12 @@ class HfBackend:
             if input_device(self._model).type == "cpu":
                 keep_freed_memory()
         return self._model
+
+    def _loaded_layers(self) -> AbstractContextManager[None]:
+        """Load the model; its linear layers are packed, where that is possible, inside."""
+        if self._packing is None:
+            self._packing = PackedLinears(self._loaded(), self._packed_weights, self._memory_share)
+        return self._packing.installed()
 
     def _scoring_engine(self) -> ScoringEngine:
         if self._engine is None:
@@ -340,6 +364,7 @@ def open_hf(settings: BackendSettings) -> Backend:
         probe_cache=checkpoint.probe_cache,
         notify=settings.notify,
         memory_share=settings.memory_share,
+        packed_weights=checkpoint.packed_weights,
     )
 
 

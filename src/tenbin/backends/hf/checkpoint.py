@@ -40,6 +40,7 @@ class Checkpoint:
     compilation: CompileMode = "auto"
     probe_cache: ProbeCache = field(default_factory=lambda: ProbeCache(None, {}))
     """What earlier runs found out about the model."""
+    packed_weights: bool = True
 
 
 def open_checkpoint(settings: BackendSettings) -> Checkpoint:
@@ -77,6 +78,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         arguments.engine,
         cast(CompileMode, arguments.compile),
         _probe_cache(arguments, settings, answers_depend_on),
+        arguments.packed_weights,
     )
 
 
