@@ -54,6 +54,7 @@ def test_every_metric_of_tenbin_is_declared() -> None:
         *("acc", "acc_norm", "acc_norm_bytes", "acc_norm_tokens", "acc_pmi"),
         *("balanced_acc", "mcc", "macro_f1", "no_choice"),
         *("japanese_exact_match", "japanese_f1", "exact_match", "format_failure"),
+        *("squad_exact_match", "squad_f1"),
         *("word_perplexity", "byte_perplexity", "bits_per_byte", "char_perplexity"),
     ]
 

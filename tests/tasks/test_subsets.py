@@ -110,3 +110,17 @@ about:
     assert told.faults == ("Row 3 is wrong.",)
     assert told.citation.year == 2024
     assert loaded.task.chance == {"acc": 0.333}
+
+
+def test_a_version_may_read_answers_in_its_own_way(tmp_path):
+    text = FILE.replace("multiple_choice", "generate_until")
+    text += """
+filter_list: [{name: old, filter: [{function: choice_letter_strict}]}]
+versions:
+  "1.0": {}
+  "1.1":
+    filter_list: [{name: new, filter: [{function: choice_letter_flexible}]}]
+"""
+    old, new = (loaded.task for loaded in load_file(write(tmp_path, text)))
+    assert [use.name for use in old.filters] == ["old"]
+    assert [use.name for use in new.filters] == ["new"]

@@ -23,6 +23,9 @@ from tenbin.records import Kind, TaskFunction
 OWN_FUNCTION = "function"
 """The aggregation of metrics that give a pair, which only a function of the task aggregates."""
 
+LANGUAGE = "language"
+"""The option of generation metrics that is the prompt's language unless the task sets it."""
+
 OVER_CLASSES = ("balanced_acc", "mcc", "macro_f1", "f1")
 """Aggregations over a confusion matrix."""
 
@@ -134,7 +137,8 @@ def metric(
         kind: The kind of task it judges, which decides what the function takes (see
             `tenbin.metrics.base`).
         options: Keyword-only arguments of the function that a task may set, each with its type:
-            `bool`, `int`, `float`, `str`, or one of `tenbin.metrics.options`.
+            `bool`, `int`, `float`, `str`, or one of `tenbin.metrics.options`. For `generate`, one
+            that is called `language` is the prompt's language unless the task sets it.
         aggregation: How values become one number: `mean` by default; for `choice` also
             `balanced_acc`, `mcc`, `macro_f1` and `f1`; for `generate` also `bleu`, `chrf`, `chrf++`
             and `ter`; for `perplexity` `weighted_perplexity` by default, or `bits_per_byte`.

@@ -9,7 +9,7 @@ from typing import Any
 
 from tenbin.errors import TaskError
 from tenbin.metrics import filters, functions
-from tenbin.metrics.base import OVER_CLASSES, Choices, Metric
+from tenbin.metrics.base import LANGUAGE, OVER_CLASSES, Choices, Metric
 from tenbin.metrics.choice import acc, named_choice
 from tenbin.metrics.functions import Reading
 from tenbin.metrics.patterns import UnjudgedError
@@ -329,10 +329,13 @@ def _judge_answers(
     if metric.item is not None:
         return _judge_item(metric, name, prompt, reading)
     answers = reading.answers
+    options = use.options
+    if LANGUAGE in metric.options:
+        options = {LANGUAGE: prompt.language, **options}
     values = [
         metric.unread
         if answer is None
-        else metric.function(shown(answer), prompt.references, **use.options)
+        else metric.function(shown(answer), prompt.references, **options)
         for answer in answers
     ]
     several = len(values) > 1

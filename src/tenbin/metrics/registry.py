@@ -14,7 +14,7 @@ from types import ModuleType
 
 from tenbin import plugins
 from tenbin.errors import TaskError
-from tenbin.metrics import choice, filters, japanese, lm_eval, perplexity, text, translation
+from tenbin.metrics import choice, filters, japanese, lm_eval, perplexity, squad, text, translation
 from tenbin.metrics.base import OVER_CLASSES, OWN_FUNCTION, Metric, declared_metric
 from tenbin.metrics.options import check_options
 from tenbin.records import FilterUse, Kind, MetricUse, Outcome, Task, TaskFunction
@@ -29,7 +29,9 @@ def _metrics_in(module: ModuleType) -> list[Metric]:
 
 
 METRICS: Mapping[str, Metric] = {
-    one.name: one for module in (choice, japanese, text, perplexity) for one in _metrics_in(module)
+    one.name: one
+    for module in (choice, japanese, text, squad, perplexity)
+    for one in _metrics_in(module)
 }
 """Tenbin's own."""
 

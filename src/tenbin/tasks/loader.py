@@ -192,7 +192,7 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
         metrics=_metrics(layers, kind),
         filters=tuple(
             FilterUse(f.name, tuple((s.function, dict(s.model_extra or {})) for s in f.filter))
-            for f in file.filter_list
+            for f in _first(layers, "filter_list") or ()
         ),
         references=file.references,
         labels=tuple(_first(layers, "labels") or ()),
@@ -311,7 +311,7 @@ def _refuse_prompt_keys(file: TaskFile, layers: list[OverrideBlock]) -> None:
         "num_fewshot": file.num_fewshot,
         "fewshot_split": file.fewshot_split,
         "fewshot_config": _first(layers, "fewshot_config"),
-        "filter_list": file.filter_list,
+        "filter_list": _first(layers, "filter_list"),
         "references": file.references,
     }
     for key, value in given.items():

@@ -114,6 +114,7 @@ class OverrideBlock(WordingBlock):
     """Options of each question of a generation task; `doc_to_choice` gives it per document."""
     fewshot_config: FewshotBlock | None = None
     metric_list: list[MetricBlock] | None = None
+    filter_list: list[FilterBlock] | None = None
     variants: dict[str, WordingBlock] | None = None
 
 
@@ -165,7 +166,6 @@ class TaskFile(OverrideBlock):
     fewshot_split: str | None = None
     references: str | None = None
     parallel: ParallelBlock | None = None
-    filter_list: list[FilterBlock] = Field(default_factory=list)
     num_fewshot: int | None = Field(default=None, ge=0, le=MOST_SHOTS)
     repeats: int = Field(default=1, ge=1, le=MOST_REPEATS)
     default_template: str | None = None

@@ -18,6 +18,7 @@ from tenbin.data.schemas.jglue import (
 )
 from tenbin.data.schemas.mlogiqa import mlogiqa_document
 from tenbin.data.schemas.parallel import xnli_document
+from tenbin.data.schemas.xquad import xquad_document
 from tenbin.records import Document
 
 
@@ -36,6 +37,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "marc_ja": marc_ja_document,
     "squad": squad_document,
     "mlogiqa": mlogiqa_document,
+    "xquad": xquad_document,
     "text": text_document,
     "xnli": xnli_document,
 }
