@@ -236,7 +236,7 @@ def test_beside_plain_computations_on_real_answers(language: str, real_data: Pat
 
 @pytest.mark.parametrize(("version", "expected"), [("1.0", 0.0), ("1.1", 0.8)])
 def test_the_task_gives_the_metric_its_language(version: str, expected: float) -> None:
-    task = load_registry().tasks["xquad_zh"][version]
+    task = load_registry().task("xquad_zh", version)
     cell = Cell(task.name, version, "lm-eval", 0, 1234)
     prompt = Prompt(
         cell, "1", task.language, None, "generate", "?", None, None, None, ("巴黎",), "巴黎", (), 9
