@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-EXTRAS = ("hf", "report", "datasets", "lm-eval", "peft", "ray", "docs", "dev")
+EXTRAS = ("hf", "report", "datasets", "lm-eval", "instructions", "peft", "ray", "docs", "dev")
 # Differ by platform and index, or belong to such a package: torch.txt pins torch, which names them.
 UNHASHED = re.compile(r"(torch|triton|nvidia-.*|cuda-.*)==")
 HEADER = """\

@@ -22,7 +22,7 @@ ENTRY = re.compile(
     r"^(?P<requirement>[^\s#].*?) \\\n(?P<hashes>(?: +--hash=sha256:[0-9a-f]{64}.*\n?)+)", re.M
 )
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-INSTALLED_EXTRAS = ("hf", "report", "datasets", "peft", "ray", "dev")
+INSTALLED_EXTRAS = ("hf", "report", "datasets", "instructions", "peft", "ray", "dev")
 
 
 def _locked() -> dict[str, Requirement]:
