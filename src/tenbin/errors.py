@@ -4,7 +4,9 @@
     ├── ConfigError      a flag, a run file or a model argument is wrong
     ├── TaskError        a task, template or group is unknown or malformed
     ├── DataError        rows are missing, damaged or not what the task needs
-    │   └── DownloadError    a published file could not be fetched or is not the published one
+    │   └── MissingData      rows are not where they were looked for: --skip_missing does without
+    │       └── DownloadError    a published file could not be fetched
+    │           └── AlteredFile      a fetched file is not the published one
     ├── BackendError     a model could not be loaded or driven
     │   └── ModelLost        a model that was loaded is gone: its process was killed, or broke
     ├── JournalError     the journal of answers is damaged, or its file cannot be used
@@ -52,8 +54,16 @@ class DataError(TenbinError):
     """Rows are missing, damaged or not what the task needs."""
 
 
-class DownloadError(DataError):
+class MissingData(DataError):
+    """Rows are not where they were looked for; `--skip_missing` leaves their tasks out."""
+
+
+class DownloadError(MissingData):
     """A published file could not be fetched, or is not the published one."""
+
+
+class AlteredFile(DownloadError):
+    """A fetched file is not the published one, which `--skip_missing` does not overlook."""
 
 
 class BackendError(TenbinError):

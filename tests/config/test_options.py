@@ -27,7 +27,8 @@ from tenbin.pipeline.record import run_file
 from tests.conftest import ROOT
 
 GIVEN: dict[str, str] = {
-    "tasks": "jnli,jsquad", "model": "scripted", "model_args": "pretrained=x,max_length=9",
+    "tasks": "jnli,jsquad", "suite": "jp_stable", "model": "scripted",
+    "model_args": "pretrained=x,max_length=9",
     "template": "0.3", "templates": "0.1,0.2", "num_fewshot_sweep": "0,3", "seeds": "2",
     "select_on": "train:20", "num_fewshot": "2,3", "limit": "5,0.5", "seed": "7",
     "batch_size": "4", "dtype": "float32", "device": "cpu", "encoding": "separate",
@@ -35,7 +36,8 @@ GIVEN: dict[str, str] = {
     "chat_template_args": "enable_thinking=false", "fewshot_as_multiturn": "true",
     "fewshot": "fixed", "gen_kwargs": "temperature=0.5,top_k=3", "repeats": "2", "thinking": "on",
     "thinking_budget": "100", "extra_metrics": "acc_pmi", "data_dir": "rows",
-    "sample_data": "true", "data_versions": "jglue=1.3", "split": "test", "offline": "true",
+    "sample_data": "true", "data_versions": "jglue=1.3", "split": "test",
+    "skip_missing": "true", "offline": "true",
     "include_path": "a,b", "allow_outside_files": "true", "trust_tasks": "true",
     "profile": "tenbin", "output_path": "r.json", "overwrite": "true", "cache_dir": "c",
     "no_cache": "true",

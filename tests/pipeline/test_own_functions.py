@@ -15,9 +15,9 @@ from tenbin.config import build_config
 from tenbin.errors import ResultError
 from tenbin.pipeline import cells
 from tenbin.pipeline.finish import CompletedRun
+from tenbin.pipeline.group_scores import summarise_groups
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
-from tenbin.pipeline.score import summarise_groups
 from tenbin.records import Group, GroupMetric
 from tenbin.tasks.lm_eval.reading import read_task_file
 from tenbin.tasks.lm_eval.translate import translate

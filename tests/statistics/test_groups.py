@@ -9,7 +9,7 @@ import pytest
 
 from tenbin.records import Outcome
 from tenbin.statistics.errors import summarise_group
-from tenbin.statistics.groups import Member, group_estimates
+from tenbin.statistics.groups import Member, group_estimates, scaled, weighted_estimate
 from tenbin.statistics.intervals import estimate
 from tenbin.statistics.measured import measured
 from tests.statistics.worlds import CELL, coverage, outcomes, summarise, with_values
@@ -161,3 +161,38 @@ def test_intervals_of_group_scores_by_bootstrap_cover() -> None:
             )
         found.append(group_estimates(members, at)[0])
     assert 0.93 <= coverage(found, truth) <= 0.97
+
+
+def test_weights_of_a_definition_and_members_in_percent() -> None:
+    """0.5 and 25 % and 40 % with weights 1/2, 1/4, 1/4, in percent: 25 + 6.25 + 10."""
+    accuracy = member([1, 0, 1, 0], "a")
+    percent = member([100, 0, 0, 0], "b")
+    other = member([100, 0, 100, 0, 0], "c")
+    scales = (100, 1, 1)
+    members = [
+        Member(one.family, scaled(one.measured, scale))
+        for one, scale in zip((accuracy, percent, other), scales, strict=True)
+    ]
+    found = weighted_estimate(members, [0.5, 0.25, 0.25], top=100.0)
+    errors = [estimate(one.measured, top=100.0).stderr for one in members]
+    assert found.value == pytest.approx(41.25)
+    expected = sum((w * e) ** 2 for w, e in zip((0.5, 0.25, 0.25), errors, strict=True) if e)
+    assert found.stderr == pytest.approx(np.sqrt(expected)), "strangers are independent strata"
+    assert found.low is not None and found.high is not None
+    assert 0 < found.low < 41.25 < found.high < 100
+
+
+def test_a_weighted_mean_knows_shared_items() -> None:
+    one = member([1, 0, 1, 1, 0, 0, 1])
+    found = weighted_estimate([one, one], [0.5, 0.5])
+    assert found.stderr == pytest.approx(estimate(one.measured).stderr)
+    assert (found.n, found.clusters) == (14, 7)
+
+
+def test_a_mean_with_a_score_of_the_confusion_matrix_is_resampled() -> None:
+    gold = [replace(one, gold=at % 2, predicted=at % 2) for at, one in enumerate(outcomes([1] * 8))]
+    wrong = [replace(one, gold=0, predicted=1, value=0.0) for one in gold[:2]]
+    mcc = Member("m", measured("mcc", [*wrong, *gold[2:]]))
+    found = weighted_estimate([mcc, member([1, 0, 1, 0], "f")], [0.5, 0.5])
+    assert found.value == pytest.approx((mcc.measured.value + 0.5) / 2)
+    assert found.method == "bca" and found.stderr

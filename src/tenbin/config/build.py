@@ -34,11 +34,12 @@ def complete_config(values: dict[str, Any]) -> RunConfig:
     Raises:
         ConfigError: Settings that contradict each other.
     """
-    if not values.get("tasks"):
+    if not values.get("tasks") and not values.get("suite"):
         raise ConfigError(
-            "no tasks were named", "name some with --tasks; `tenbin tasks` lists what there is"
+            "no tasks were named",
+            "name some with --tasks, or a suite with --suite; `tenbin tasks` lists what there is",
         )
-    if len(values["tasks"]) == 1:
+    if len(values.get("tasks", ())) == 1:
         from tenbin.config.lm_eval_options import hint_for_tasks
 
         if hint := hint_for_tasks(values["tasks"]):
@@ -133,6 +134,8 @@ def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:
                 f"leave --{key} out, or leave the profile out",
             )
         values[key] = settled
+    if profile.apply_chat_template:
+        values.setdefault("apply_chat_template", True)
     if profile.multiturn_chat and values.get("apply_chat_template"):
         values.setdefault("fewshot_as_multiturn", True)
     if profile.draw != "document" and values.get("fewshot") == "fixed":

@@ -1,4 +1,4 @@
-"""Profiles: named settings that reproduce published numbers."""
+"""Profiles: named settings that reproduce published numbers, or the way in which some are made."""
 
 from __future__ import annotations
 
@@ -35,6 +35,16 @@ class Profile:
     """Whether a chat template makes turns of the examples unless the user says otherwise."""
     keeps_zero_shots: bool = False
     """Whether a task whose file says `num_fewshot: 0` ignores the number of the command line."""
+    apply_chat_template: bool = False
+    """Whether prompts go through the model's chat template unless the user says otherwise."""
+    shots: int | None = None
+    """Examples where the user names no number, whatever groups, suites and task files say."""
+    default_shots: int | None = None
+    """Examples where neither the user nor a group or suite names a number; None: the task's."""
+    templates: tuple[str, ...] = ()
+    """Templates that are taken where the user names none: the first that a task has."""
+    generated: bool = False
+    """Whether groups and suites take the form of a task whose answers are generated and read."""
 
 
 PROFILES = {
@@ -59,6 +69,16 @@ PROFILES = {
         multiturn_chat=True,
         keeps_zero_shots=True,
     ),
+    # How leaderboards of chat models ask: one user message in the language of the item.
+    "zero-shot-chat": Profile(
+        name="zero-shot-chat",
+        apply_chat_template=True,
+        shots=0,
+        templates=("chat", "native"),
+        generated=True,
+    ),
+    # How base models are asked: examples as plain text, choices by their log-likelihoods.
+    "few-shot-likelihood": Profile(name="few-shot-likelihood", default_shots=4),
 }
 
 

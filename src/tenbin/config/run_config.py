@@ -40,6 +40,12 @@ class RunConfig(OptionsRecord):
         "comma-separated: ids (jnli-1.3-0.2), patterns (jcommonsenseqa-1.1-*), groups "
         "(mlogiqa_mcq), bare names (jnli: newest version), task files; see `tenbin tasks`",
     )  # fmt: skip
+    suite: tuple[str, ...] = option(
+        values.NAMES, (), SELECTION, "NAMES",
+        "suites of tasks with their averages, such as japanese or parallel; `tenbin tasks "
+        "--suites` lists them. For --num_fewshot and --limit a suite is one entry, after --tasks",
+        recorded="when set",
+    )  # fmt: skip
     model: str = option(
         values.TEXT, "hf", MODEL, "NAME",
         "backend: hf (default; also hf-causal, hf-auto); vllm; openai and openai-chat, any "
@@ -171,6 +177,11 @@ class RunConfig(OptionsRecord):
     split: str | None = option(
         values.TEXT, None, SELECTION, "NAME", "score this split (default: the task's)"
     )
+    skip_missing: bool = option(
+        values.SWITCH, False, DATA, "",
+        "leave out tasks whose data cannot be had, and say so; otherwise that is an error",
+        commands=("run", "sweep"), recorded="when set",
+    )  # fmt: skip
     offline: bool = option(
         values.SWITCH, False, DATA, "", "never download; use the cache", also=("data",)
     )
@@ -194,7 +205,9 @@ class RunConfig(OptionsRecord):
     profile: str | None = option(
         values.TEXT, None, SELECTION, "NAME",
         "reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and "
-        "truncation), jp-stable (the usual Japanese leaderboard program)",
+        "truncation), jp-stable (the usual Japanese leaderboard program); or ask in a usual way: "
+        "zero-shot-chat (chat template, no examples, generated answers), few-shot-likelihood (base "
+        "models: examples as text, log-likelihoods)",
     )  # fmt: skip
     output_path: str | None = option(
         values.PATH, None, OUTPUT, "PATH",

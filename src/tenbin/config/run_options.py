@@ -13,6 +13,9 @@ from typing import Any, Literal, TypedDict
 class RunOptions(TypedDict, total=False):
     """Options of a run; None stands for the default."""
 
+    suite: str | Sequence[str] | None
+    """suites of tasks with their averages, such as japanese or parallel; `tenbin tasks --suites`
+    lists them. For --num_fewshot and --limit a suite is one entry, after --tasks"""
     model_args: str | Mapping[str, Any] | None
     """hf: pretrained (hub id, folder, .gguf file, or smollm2-135m), revision, tokenizer, dtype,
     max_length, trust_remote_code, gguf_file, peft, device_map, load_in_4bit, …; openai,
@@ -83,6 +86,8 @@ class RunOptions(TypedDict, total=False):
     default); --jglue_version 1.3 is short for it"""
     split: str | None
     """score this split (default: the task's)"""
+    skip_missing: bool | None
+    """leave out tasks whose data cannot be had, and say so; otherwise that is an error"""
     offline: bool | None
     """never download; use the cache"""
     include_path: str | Sequence[str] | None
@@ -95,7 +100,9 @@ class RunOptions(TypedDict, total=False):
     (docs/coming-from-lm-eval.md)"""
     profile: str | None
     """reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and
-    truncation), jp-stable (the usual Japanese leaderboard program)"""
+    truncation), jp-stable (the usual Japanese leaderboard program); or ask in a usual way:
+    zero-shot-chat (chat template, no examples, generated answers), few-shot-likelihood (base
+    models: examples as text, log-likelihoods)"""
     output_path: str | os.PathLike[str] | None
     """result.json (samples go to result.run/ beside it), or a folder for runs (default: runs/)"""
     overwrite: bool | None

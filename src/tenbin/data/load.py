@@ -29,7 +29,7 @@ from tenbin.data.sources.pinned import (
     find_split,
     how_to_bring,
 )
-from tenbin.errors import ConfigError, DataError
+from tenbin.errors import ConfigError, DataError, MissingData
 from tenbin.files.disk_list import DiskList
 from tenbin.files.home import expanded
 from tenbin.records import DataFile, Dataset, Document, FewshotPlan, TaskFunction
@@ -186,7 +186,7 @@ def _find_paths(
     if choice.data_dir is not None:
         return "data_dir", find_files(pinned, splits, expanded(choice.data_dir))
     if not splits[0].files:
-        raise DataError(
+        raise MissingData(
             f"{pinned.title} {splits[0].name} is not published, so that it cannot be downloaded",
             f"{how_to_bring(splits[0], Path('<folder>'))}, yours with --data_dir <folder>",
         )

@@ -37,7 +37,9 @@ class CellSetup:
     selects: bool = False
     """Whether its documents choose a template, apart from those that score it."""
     groups: tuple[Group, ...] = field(default=(), compare=False)
-    """Groups that entries of `--tasks` named and that this task is in."""
+    """Groups that entries of `--tasks` or a suite named and that this task is in."""
+    chosen_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Option → who chose its value where the user did not: `profile NAME`, `group NAME`."""
 
     @property
     def scores_unconditionally(self) -> bool:
@@ -88,10 +90,11 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
             says nothing of templates.
     """
     registry = load_registry(config.include_path, config.profile, reach_of(config))
-    selected = [
-        _swept_templates(config, registry.select([entry], config.template))
-        for entry in config.tasks
-    ]
+    entries = [registry.select([entry], config.template) for entry in config.tasks]
+    if config.suite:
+        expansion = registry.expansion(config.template)
+        entries += [expansion.suite(name) for name in config.suite]
+    selected = [_swept_templates(config, chosen) for chosen in entries]
     if every_template and not (config.template or config.templates):
         selected = [_all_templates(entry) for entry in selected]
     shots = _per_task(config, "num_fewshot", config.num_fewshot, selected)
@@ -108,10 +111,10 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         check_repeats(task)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
         task = with_trust(task, config)
-        own = task.default_shots if number is None or _stays_zero(config, task) else int(number)
+        own, chosen_by = _shots(config, chosen, task, number)
         for cell in _swept_cells(config, task, chosen.template, own):
             groups = (chosen.group,) if chosen.group else ()
-            setup = CellSetup(cell, task, limit, groups=groups)
+            setup = CellSetup(cell, task, limit, groups=groups, chosen_by=chosen_by)
             _check_perplexity(config, setup, chosen.entry)
             known = setups.setdefault(cell.id, setup)
             if known != setup:
@@ -176,8 +179,29 @@ def _per_task(
         ids = sorted({chosen.full_id for entry in selected for chosen in entry})
         by_id = dict(zip(ids, pair_numbers(name, numbers, ids), strict=True))
         return [by_id[chosen.full_id] for entry in selected for chosen in entry]
-    paired = pair_numbers(name, numbers, config.tasks)
+    entries = [*config.tasks, *(f"suite {name}" for name in config.suite)]
+    paired = pair_numbers(name, numbers, entries)
     return [number for entry, number in zip(selected, paired, strict=True) for _ in entry]
+
+
+def _shots(
+    config: RunConfig, chosen: Selected, task: Task, number: float | None
+) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """How many examples a task has, and who chose what of it where the user did not."""
+    profile, by = config.profile_settings, dict(chosen.chosen_by)
+    if number is not None and not _stays_zero(config, task):
+        by.pop("num_fewshot", None)
+        return int(number), tuple(by.items())
+    if task.kind == "perplexity":
+        return task.default_shots, tuple(by.items())
+    named = profile.shots
+    has_examples = task.fewshot.split is not None or task.fewshot.samples is not None
+    if named is None and chosen.shots is None and has_examples:
+        named = profile.default_shots
+    if named is not None:
+        by["num_fewshot"] = f"profile {profile.name}"
+        return named, tuple(by.items())
+    return (task.default_shots if chosen.shots is None else chosen.shots), tuple(by.items())
 
 
 def _stays_zero(config: RunConfig, task: Task) -> bool:

@@ -18,6 +18,7 @@ from tenbin.backends.base import Backend
 from tenbin.config import RunConfig
 from tenbin.journal.answers import Answers
 from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.group_scores import GroupScore, summarise_groups
 from tenbin.pipeline.interrupt import finishing, note_saved, seconds_to_save
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.output_folder import stored_result
@@ -26,7 +27,7 @@ from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import Data
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.pipeline.record import Execution, record, run_file
-from tenbin.pipeline.score import GroupScore, summarise_cells, summarise_groups
+from tenbin.pipeline.score import summarise_cells
 from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Cell, ScoreRow
 from tenbin.records.model_info import engine_notices, engines_of, model_entries
@@ -149,6 +150,7 @@ def finish(
         scale=description.get("scale"),
         template_choice=state.template_choice,
         asked={cell.id: len(s) for cell, s in state.plan.spans.items()} if partial else None,
+        skipped=state.data.skipped,
     )
     result = record(
         state.config, setups, scores, groups, state.data, judged, execution,

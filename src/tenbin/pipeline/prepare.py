@@ -21,7 +21,7 @@ from tenbin.data import (
     load_samples,
     made_splits,
 )
-from tenbin.errors import DataError
+from tenbin.errors import AlteredFile, DataError, MissingData
 from tenbin.files.disk_list import DiskList
 from tenbin.metrics.registry import check_question
 from tenbin.pipeline.cells import CellSetup, reach_of
@@ -42,6 +42,8 @@ class Data:
     """Told about downloads."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """Of the model: a task's `custom_dataset` may take its tokenizer from them."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Task id → why its rows could not be had, with `--skip_missing`."""
     _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
     """SHA-256 by path, as each was read first."""
@@ -128,7 +130,19 @@ class Data:
 
     def notices(self) -> list[str]:
         """What is worth knowing about the rows."""
-        return list(dict.fromkeys(n for loaded in self._sets.values() for n in loaded.notices))
+        left_out: dict[str, list[str]] = {}
+        for id, reason in self.skipped.items():
+            left_out.setdefault(reason, []).append(id)
+        missing = [
+            f"left out, since the data cannot be had: {', '.join(ids)}: {reason}"
+            for reason, ids in left_out.items()
+        ]
+        loaded = (notice for one in self._sets.values() for notice in one.notices)
+        return [*missing, *dict.fromkeys(loaded)]
+
+    def kept(self, setups: Sequence[CellSetup]) -> list[CellSetup]:
+        """The cells whose rows there are."""
+        return [setup for setup in setups if setup.cell.id not in self.skipped]
 
 
 def _example_set(task: Task) -> Dataset:
@@ -183,10 +197,33 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
 def load_data(
     config: RunConfig, setups: Sequence[CellSetup], progress: Progress | None = None
 ) -> Data:
-    """Read and check every row the cells need."""
+    """Read and check every row the cells need.
+
+    Raises:
+        DataError: Rows are missing or damaged; with `--skip_missing`, all tasks lack theirs.
+    """
     data = Data(data_choice(config), progress, config.model_args)
+    failed: dict[tuple[str, str | None], MissingData] = {}
     for setup in setups:
-        data.for_cell(setup)
+        source = (setup.task.dataset.name, setup.task.dataset.config)
+        try:
+            if source in failed:
+                raise failed[source]
+            data.for_cell(setup)
+        except AlteredFile:
+            raise
+        except MissingData as error:
+            if not config.skip_missing:
+                if len(setups) == 1:
+                    raise
+                hint = "--skip_missing leaves out tasks whose data cannot be had"
+                raise type(error)(
+                    f"{setup.cell.id}: {error.message}", f"{error.hint}; {hint}"
+                ) from error
+            failed[source] = error
+            data.skipped[setup.cell.id] = error.message.split(";")[0]
+    if setups and not data.kept(setups):
+        raise next(iter(failed.values()))
     return data
 
 

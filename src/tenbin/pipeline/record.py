@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tenbin.config import OPTIONS, RunConfig
 from tenbin.metrics.registry import metric_names, used_metric
 from tenbin.pipeline.cell_record import cell_config, finished_config, prompt_entry, template_hash
 from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.group_scores import GroupScore
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.notices import partial_notice, score_notices
 from tenbin.pipeline.prepare import Data, count_prompts
-from tenbin.pipeline.score import GroupScore
 from tenbin.plugins import BACKENDS, Plugin, entry_points
 from tenbin.records import Cell, ScoreRow
 from tenbin.results.identity import RunIdentity, run_id
@@ -25,6 +25,7 @@ from tenbin.results.schema import (
     Detectable,
     DocumentCounts,
     EngineAnswers,
+    GroupDefinition,
     MetricDetail,
     RunResult,
     TemplateChoices,
@@ -54,6 +55,8 @@ class Execution:
     template_choice: TemplateChoices | None = None
     asked: Mapping[str, int] | None = None
     """Of a run that was stopped: task id → documents that were to be asked."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Task id → why its data could not be had, with `--skip_missing`."""
 
 
 def record(
@@ -83,6 +86,7 @@ def record(
     warnings = [*data.notices(), *notices, *score_notices(scores, judged.counts_by_cell)]
     if execution.asked is not None:
         warnings.insert(0, partial_notice(counts.values()))
+    groups = [group for group in groups if group.members]
     result = RunResult(
         tenbin_version=__version__,
         schema_version=SCHEMA_VERSION,
@@ -129,6 +133,9 @@ def record(
         "plugins": {name: plugin.origin for name, plugin in plugins.items()},
         "scale": execution.scale,
         "template_choice": execution.template_choice,
+        "group_definitions": {g.id: _group_definition(g) for g in groups if g.parts},
+        "chosen_by": {s.cell.id: dict(s.chosen_by) for s in setups if s.chosen_by},
+        "skipped": dict(execution.skipped),
     }
     return result.model_copy(update={name: value for name, value in rare.items() if value})
 
@@ -236,8 +243,18 @@ def _detail(row: ScoreRow, percent: bool) -> MetricDetail:
     return detail if row.weight is None else detail.model_copy(update={"weight": row.weight})
 
 
+def _group_definition(group: GroupScore) -> GroupDefinition:
+    return GroupDefinition(
+        weighting=group.weighting,
+        metrics={part.cell: part.metric for part in group.parts},
+        weights={part.cell: part.weight for part in group.parts},
+    )
+
+
 def _group_details(group: GroupScore, percent: frozenset[str]) -> dict[str, MetricDetail]:
     """Means weighted by documents, and beside each the plain mean of the tasks."""
+    if group.percent is not None:
+        percent = frozenset(row.metric for row in group.rows) if group.percent else frozenset()
     details = _details(group.rows, percent)
     for row in group.unweighted:
         mean = UnweightedMean(

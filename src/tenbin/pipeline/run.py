@@ -88,6 +88,7 @@ def execute_cells(
     """
     more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
     data = load_data(config, setups, listener.transfer)
+    setups = data.kept(setups)
     for notice in [*profile_notices(config, setups), *data.notices()]:
         listener.message(notice)
     with ExitStack() as held:

@@ -78,7 +78,7 @@ def check_auto(
     setups = choose_cells(swept)
     selecting = selecting_cells(swept, setups)
     data = load_data(swept, [*setups, *selecting], listener.transfer)
-    return swept, setups, selecting, data
+    return swept, data.kept(setups), data.kept(selecting), data
 
 
 def execute_auto(

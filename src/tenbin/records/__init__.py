@@ -34,6 +34,7 @@ from tenbin.records.task import (
     FewshotPlan,
     FilterUse,
     Group,
+    GroupMean,
     GroupMetric,
     Kind,
     MetricUse,
@@ -45,6 +46,7 @@ from tenbin.records.task import (
     TaskOrigin,
     Template,
     Thinking,
+    Weighting,
 )
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "Finish",
     "Generate",
     "Group",
+    "GroupMean",
     "GroupMetric",
     "Kind",
     "MetricUse",
@@ -92,4 +95,5 @@ __all__ = [
     "Thinking",
     "ThinkingEnd",
     "Usage",
+    "Weighting",
 ]

@@ -261,6 +261,25 @@ class GroupMetric:
     """Filters whose scores are averaged, each by itself; None: all that the tasks have."""
 
 
+Weighting = Literal["plain", "size"]
+"""What members count: each the same, or each by its documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMean:
+    """A score of a group whose definition names the metric of each task."""
+
+    metrics: tuple[tuple[str, str], ...]
+    """Task and metric, for the tasks that are members themselves; groups below have their own."""
+    weighting: Weighting = "plain"
+    percent: bool = False
+    """Whether the mean is quoted from 0 to 100; otherwise from 0 to 1."""
+    shots: tuple[tuple[str, int], ...] = ()
+    """Task and the number of examples that the definition asks for."""
+    hidden: bool = False
+    """Whether it is only a part of the group above, such as the languages of one benchmark."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Tasks that are selected together under one name and may have common scores."""
@@ -271,7 +290,38 @@ class Group:
     members: tuple[str | Group, ...]
     """Names of tasks (`Task.name`), and further groups."""
     metrics: tuple[GroupMetric, ...] = ()
-    """Empty: the group has no score of its own."""
+    """Scores by lm-eval's rules; empty: it has none of these."""
+    mean: GroupMean | None = None
+    """The score of a group of the catalogue."""
+
+    def member_metrics(self) -> dict[str, str]:
+        """Task → the metric that enters the mean, here and in the groups below."""
+        found = dict(self.mean.metrics) if self.mean else {}
+        for member in self.members:
+            if isinstance(member, Group):
+                found |= member.member_metrics()
+        return found
+
+    def weights(self, sizes: Mapping[str, int]) -> dict[str, float]:
+        """Task → its weight in the mean; all weights together are 1.
+
+        Args:
+            sizes: Task → scored documents.
+        """
+        by_size = self.mean is not None and self.mean.weighting == "size"
+        shares = [
+            sum(sizes[task] for task in ([one] if isinstance(one, str) else one.tasks()))
+            if by_size
+            else 1
+            for one in self.members
+        ]
+        found: dict[str, float] = {}
+        for member, share in zip(self.members, shares, strict=True):
+            part = share / sum(shares)
+            below = {member: 1.0} if isinstance(member, str) else member.weights(sizes)
+            for task, weight in below.items():
+                found[task] = found.get(task, 0.0) + part * weight
+        return found
 
     def tasks(self) -> tuple[str, ...]:
         """Names of all tasks in it and in the groups below, each once, in the order written."""

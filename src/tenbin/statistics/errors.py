@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tenbin.records import ScoreRow
-from tenbin.statistics.groups import Member, group_estimates
+from tenbin.statistics.groups import Member, group_estimates, weighted_estimate
 from tenbin.statistics.intervals import Estimate, FunctionEstimate, estimate
 from tenbin.statistics.measured import RATIOS, Measured
 from tenbin.statistics.power import detectable
@@ -70,6 +70,29 @@ def summarise_group(
         score_row(id, name, weighted, failed, higher_is_better, aggregation),
         score_row(id, name, unweighted, failed, higher_is_better, aggregation),
     )
+
+
+def summarise_mean(
+    name: str,
+    members: Sequence[Member],
+    weights: Sequence[float],
+    seed: int,
+    id: str,
+    top: float,
+) -> ScoreRow:
+    """The mean of a group whose definition gives weights and metrics.
+
+    Args:
+        name: The name the mean is reported under.
+        members: The documents of each task, under its metric, all on the scale from 0 to `top`.
+        weights: One for each member, together 1.
+        seed: Makes the bootstrap repeatable.
+        id: The group's id.
+        top: 1, or 100 for a mean in percent.
+    """
+    found = weighted_estimate(members, weights, seed, top)
+    failed = sum(one.measured.failed for one in members)
+    return score_row(id, name, found, failed)
 
 
 def combine_rows(rows: Sequence[ScoreRow], id: str) -> tuple[ScoreRow, ScoreRow]:

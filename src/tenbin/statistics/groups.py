@@ -1,4 +1,5 @@
-"""Scores of a group: the mean over the documents of its members, and the mean over its members.
+"""Scores of a group: the mean over the documents of its members, the mean over its members, and
+means whose weights a definition gives.
 
 The same item in several languages is one unit, however often it is asked, so documents are joined
 across members before any error is computed.
@@ -7,7 +8,7 @@ across members before any error is computed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tenbin.statistics.bootstrap import Resampling, bootstrap
@@ -58,6 +59,41 @@ def group_estimates(
         estimator(scored, by_documents, joined, seed, top),
         estimator(scored, by_member, joined, seed, top),
     )
+
+
+def scaled(measured: Measured, factor: float) -> Measured:
+    """The same documents with their score multiplied, for means over metrics in percent and not.
+
+    Args:
+        measured: Documents whose score is a function of summed features.
+        factor: What scores are multiplied by.
+    """
+    if factor == 1:
+        return measured
+    if measured.linear:
+        features = measured.features.copy()
+        features[:, 0] *= factor
+        return replace(measured, features=features)
+    score = measured.score
+    return replace(measured, score=lambda sums: factor * score(sums))
+
+
+def weighted_estimate(
+    members: Sequence[Member], weights: Sequence[float], seed: int = 0, top: float | None = 1.0
+) -> Estimate:
+    """The mean of the members' scores under given weights, all on one scale.
+
+    Members that share items are resampled together, others are independent strata.
+
+    Args:
+        members: Cells, each under the metric that enters the mean; all with scored documents.
+        weights: One for each, together 1.
+        seed: Makes the bootstrap repeatable.
+        top: The highest value there can be where values run from 0 to it; else None.
+    """
+    linear = all(member.measured.linear for member in members)
+    estimator = _mean if linear else _resampled
+    return estimator(members, weights, join_members(members), seed, top)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from tenbin.tasks.summary import CATALOG, TaskSummary, catalogue, summary_of
 
 if TYPE_CHECKING:
     from tenbin.records import Task
+    from tenbin.tasks.expansion import Expansion
     from tenbin.tasks.loader import LoadedTask
 
 
@@ -195,6 +196,13 @@ class Registry:
             TaskError: An entry names nothing, or more than one thing, or what cannot be used.
         """
         return [one for entry in entries for one in Selection(self, entry, template).tasks()]
+
+    def expansion(self, template: str | None) -> Expansion:
+        """What expands groups and suites of the catalogue."""
+        from tenbin.config.profiles import find_profile
+        from tenbin.tasks.expansion import Expansion
+
+        return Expansion(self, find_profile(self.profile), template)
 
     def tasks_of(self, path: Path) -> list[Task]:
         """Every task of a file, in all its versions; of a group's file, the group's tasks.

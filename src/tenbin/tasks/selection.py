@@ -44,7 +44,11 @@ class Selected:
     """Whether the entry itself names the template."""
     group: Group | None = None
     """The group that the entry names, where it is one of lm-eval's with scores or groups of its
-    own."""
+    own, or one of the catalogue's."""
+    shots: int | None = None
+    """Examples that the definition of a group or suite asks for."""
+    chosen_by: tuple[tuple[str, str], ...] = ()
+    """Option → who chose its value where the user did not: `profile NAME`, `group NAME`."""
 
     @property
     def full_id(self) -> str:
@@ -97,6 +101,11 @@ class Selection:
         registry = self.registry
         name, version, wording = self._parse()
         if name is None:
+            # Only now: no other name needs the definitions, and reading them takes time.
+            from tenbin.tasks.groups import group_definitions
+
+            if self.entry in group_definitions():
+                return registry.expansion(self.template).group(self.entry, self.entry)
             raise TaskError(f"unknown task {self.entry!r}", closest(registry, self.entry))
         if name in registry.refused:
             raise registry.refused[name]
@@ -255,7 +264,20 @@ class Selection:
             version = registry.aliases.get((name, version), version)
             chosen = self._of_version(name, registry.tasks[name], version)
         template = self._template(chosen, wording)
-        return Selected(self.entry, registry.task(name, chosen.version), template)
+        selected = Selected(self.entry, registry.task(name, chosen.version), template)
+        if wording or self.template or registry.profile is None:
+            return selected
+        return self._preferred(selected, registry.profile)
+
+    def _preferred(self, selected: Selected, profile: str) -> Selected:
+        """The task under the template that a profile takes where the user names none."""
+        from tenbin.config.profiles import find_profile
+
+        for wording in find_profile(profile).templates:
+            if wording in selected.task.templates:
+                by = (("template", f"profile {profile}"),)
+                return replace(selected, template=wording, chosen_by=by)
+        return selected
 
     def _alone(
         self, task: Task, version: str | None = None, wording: str | None = None
@@ -288,8 +310,11 @@ class Selection:
 
 def closest(registry: Registry, entry: str) -> str:
     """A hint for a name that there is not."""
+    from tenbin.tasks.groups import group_definitions
+
     ids = [f"{one.name}-{one.version}-{w}" for one in registry.summaries() for w in one.templates]
-    known = [*registry.tasks, *registry.groups(), *ids, *registry.library.names()]
+    defined = group_definitions()
+    known = [*registry.tasks, *registry.groups(), *defined, *ids, *registry.library.names()]
     close = get_close_matches(entry.lower(), alike(entry, known), n=5, cutoff=0.5)
     listing = "`tenbin tasks` lists everything"
     if not registry.library.indexes:

@@ -20,7 +20,7 @@ from tenbin.data.sources.download import (
     open_client,
 )
 from tenbin.data.sources.pinned import PinnedSet, PublishedFile, Split, own_place
-from tenbin.errors import DownloadError
+from tenbin.errors import AlteredFile, DownloadError
 from tenbin.files.atomic import write_atomically
 from tenbin.files.disk_errors import unwritten
 
@@ -143,12 +143,12 @@ def _check_content(split: Split, file: PublishedFile, path: str, part: Path, cac
     part.unlink()
     name = f"{split.repository} {path}"
     if file.blob is not None:
-        raise DownloadError(
+        raise AlteredFile(
             f"{name} is not the published file: git blob id {actual}, expected {expected}; "
             "the download was deleted",
             "try again; if it persists, a mirror or proxy alters files: use --data_dir",
         )
-    raise DownloadError(
+    raise AlteredFile(
         f"{name} has changed since its first download: SHA-256 {actual}, first {expected}; "
         "the download was deleted",
         f"scores on it would not be comparable; to accept the change, delete {lock}",

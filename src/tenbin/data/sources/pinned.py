@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tenbin.data.readers.formats import SUFFIXES, RowFile
-from tenbin.errors import DataError
+from tenbin.errors import DataError, MissingData
 from tenbin.records import Dataset
 
 CATALOG = Path(__file__).parents[2] / "catalog"
@@ -291,7 +291,7 @@ def find_files(pinned: PinnedSet, splits: tuple[Split, ...], folder: Path) -> tu
     ]
     split = splits[0]
     places = "".join(f"\n    {folder / pattern}" for pattern in patterns)
-    raise DataError(
+    raise MissingData(
         f"{pinned.title} {split.name} (version {split.version}) is not in {folder}; "
         f"looked for:{places}",
         _how_to_provide(pinned, split, folder),

@@ -146,7 +146,8 @@ def _prepared(config: RunConfig, listener: Listener) -> tuple[list[CellSetup], D
         return setups, data
     setups = choose_cells(config)
     setups += selecting_cells(config, setups)
-    return setups, load_data(config, setups, listener.transfer)
+    data = load_data(config, setups, listener.transfer)
+    return data.kept(setups), data
 
 
 def known_result(entry: Entry) -> RunResult | None:

@@ -167,3 +167,38 @@ def format_cost(cost: float) -> str:
 
 def _answers(count: int) -> str:
     return "1 answer" if count == 1 else f"{count:,} answers"
+
+
+def definition_lines(result: RunResult) -> list[str]:
+    """Return a line per mean that the catalogue defines: its weighting and its metrics."""
+    lines = []
+    for id, one in result.group_definitions.items():
+        by_metric: dict[str, int] = {}
+        for metric in one.metrics.values():
+            by_metric[metric] = by_metric.get(metric, 0) + 1
+        parts = " and ".join(f"{metric} of {count}" for metric, count in by_metric.items())
+        lines.append(f"group {id}: {one.weighting}: {parts} tasks")
+    return lines
+
+
+def chosen_lines(result: RunResult) -> list[str]:
+    """Return a line per profile, group or suite that chose something which the user left open."""
+    chosen: dict[str, dict[str, set[str]]] = {}
+    for id, options in result.chosen_by.items():
+        config = result.configs[id]
+        values = {
+            "task": config.task,
+            "template": config.template,
+            "num_fewshot": f"{config.num_fewshot} examples",
+        }
+        for option, who in options.items():
+            chosen.setdefault(who, {}).setdefault(option, set()).add(str(values.get(option)))
+    lines = []
+    for who, found in chosen.items():
+        parts = [f"{option} {_list(sorted(values))}" for option, values in found.items()]
+        lines.append(f"{who} chose: {'; '.join(parts).replace('num_fewshot ', '')}")
+    return lines
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

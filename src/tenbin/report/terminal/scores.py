@@ -14,6 +14,8 @@ from rich.text import Text
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.run_notes import (
     choice_lines,
+    chosen_lines,
+    definition_lines,
     engine_mode,
     is_unscored,
     origin_lines,
@@ -43,6 +45,8 @@ def print_results(result: RunResult, console: Console | None = None) -> None:
         console.print(Text(line, style="red"), soft_wrap=True)
     _print_precision(result, console)
     for line in [
+        *definition_lines(result),
+        *chosen_lines(result),
         *sampling_lines(result),
         *thinking_lines(result),
         *choice_lines(result),
@@ -200,7 +204,7 @@ def _score_table(result: RunResult) -> Table:
 
 def _group_table(result: RunResult) -> Table:
     table = _table(
-        "groups (value: mean weighted by number of documents, or as the group's file says)",
+        "groups (value: mean weighted by number of documents, or as the group is defined)",
         ("group", "left"),
         ("tasks", "right"),
         ("n", "right"),

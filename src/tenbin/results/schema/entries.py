@@ -192,6 +192,14 @@ class CellConfig(Record):
     )
 
 
+class GroupDefinition(Record):
+    """What a mean that the catalogue defines is made of."""
+
+    weighting: str = Field(description="How members are weighted, in words.")
+    metrics: dict[str, str] = Field(description="Task id to the metric that enters the mean.")
+    weights: dict[str, Number] = Field(description="Task id to its weight; together 1.")
+
+
 class DocumentCounts(Record):
     """How many documents a task has."""
 

@@ -15,6 +15,7 @@ from tenbin.results.schema.entries import (
     DocumentCounts,
     EngineAnswers,
     GenerationLengths,
+    GroupDefinition,
     MetricDetail,
     Number,
     Open,
@@ -85,12 +86,26 @@ class RunResult(Record):
     group_details: dict[str, dict[str, MetricDetail]] = Field(
         description="Group to metric to what its value rests on."
     )
+    group_definitions: dict[str, GroupDefinition] = Field(
+        default_factory=dict,
+        description="Group of the catalogue to what its mean is made of; absent without any.",
+    )
+    chosen_by: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="Task id to option (`task`, `template`, `num_fewshot`) to who chose its value: "
+        "`profile NAME`, `group NAME` or `suite NAME`; absent where the user chose all.",
+    )
+    skipped: dict[str, str] = Field(
+        default_factory=dict,
+        description="With `--skip_missing`: task id to why its data could not be had; absent if "
+        "there is none.",
+    )
     failures: dict[str, dict[str, Count]] = Field(
         description="Task id to reason to documents that failed; tasks without failures are absent."
     )
     warnings: list[str] = Field(description="Lines shown below the table.")
     config: Open = Field(description="The options of the run.")
-    profile: str | None = Field(default=None, description="`tenbin`, `lm-eval` or `jp-stable`.")
+    profile: str | None = Field(default=None, description="The profile, or `tenbin`.")
     libraries: dict[str, str] = Field(
         default_factory=dict, description="Versions of Python and of libraries scores depend on."
     )
