@@ -3,7 +3,7 @@
 `load` is the way through; `sources` finds files, `readers` reads rows, `schemas` checks them.
 """
 
-from tenbin.data.load import DocumentSet, load_documents, load_samples
+from tenbin.data.load import DocumentSet, load_documents, load_samples, rows_of_subset
 from tenbin.data.process_docs import made_splits
 from tenbin.data.sources.choice import DataChoice, Progress
 from tenbin.data.sources.pinned import DatasetDescription, describe_dataset
@@ -19,4 +19,5 @@ __all__ = [
     "load_documents",
     "load_samples",
     "made_splits",
+    "rows_of_subset",
 ]

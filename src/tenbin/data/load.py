@@ -92,12 +92,11 @@ def load_documents(
         f"{pinned.name} {wanted.name}: {count:,} row{'s' * (count != 1)} left out: {reason}"
         for reason, count in dropped.items()
     ]
-    if dataset.where:
-        documents = _matching(pinned, dataset.where, documents)
     recorded = [
         _data_file(file, count, source, wanted) for file, count in zip(files, counts, strict=True)
     ]
-    return DocumentSet(documents, tuple(recorded), tuple(notices))
+    loaded = DocumentSet(documents, tuple(recorded), tuple(notices))
+    return rows_of_subset(dataset, loaded, {}) if dataset.where else loaded
 
 
 def load_samples(plan: FewshotPlan, file: str) -> DocumentSet:
@@ -132,7 +131,7 @@ def pinned_splits(
         DataError: There is no such set or split.
     """
     pinned = find_pinned_set(dataset)
-    version, notices = _choose_version(pinned, choice)
+    version, notices = _choose_version(pinned, split, choice)
     wanted = find_split(pinned, version, split, dataset.config)
     equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
     return pinned, equal, notices
@@ -169,8 +168,10 @@ def _check_version(collection: str, version: str, sample_data: bool) -> None:
         )
 
 
-def _choose_version(pinned: PinnedSet, choice: DataChoice) -> tuple[str, list[str]]:
-    default = next(iter(pinned.versions))
+def _choose_version(pinned: PinnedSet, split: str, choice: DataChoice) -> tuple[str, list[str]]:
+    """Return the version that the user wants; by default the first that has the split."""
+    first = next(iter(pinned.versions))
+    default = next((name for name, splits in pinned.versions.items() if split in splits), first)
     wanted = choice.versions.get(pinned.collection, default) if pinned.collection else default
     if wanted in pinned.versions:
         return wanted, []
@@ -223,25 +224,31 @@ def _make_documents(
     return documents, counts, frozenset(seen.suspects()), dropped
 
 
-def _matching(
-    pinned: PinnedSet, where: Mapping[str, str], documents: DiskList[Document]
-) -> DiskList[Document]:
-    """Return the documents whose fields have the values of `where`.
+def rows_of_subset(
+    dataset: Dataset, whole: DocumentSet, parts: dict[tuple[str, ...], DiskList[Document]]
+) -> DocumentSet:
+    """Return the documents whose fields have the values of `dataset.where`.
+
+    Args:
+        dataset: The subset.
+        whole: The documents of the split.
+        parts: All subsets by these fields, by values; filled when it is empty, so that a split is
+            divided once for all of its subsets.
 
     Raises:
         DataError: There is none.
     """
-    matching = DiskList(
-        document
-        for document in documents
-        if all(str(document.fields.get(field)) == value for field, value in where.items())
-    )
-    if not len(matching):
-        wanted = ", ".join(f"{field} = {value}" for field, value in where.items())
+    if not parts:
+        for document in whole.documents:
+            values = tuple(str(document.fields.get(field)) for field in dataset.where)
+            parts.setdefault(values, DiskList()).append(document)
+    matching = parts.get(tuple(dataset.where.values()))
+    if matching is None:
+        wanted = ", ".join(f"{field} = {value}" for field, value in dataset.where.items())
         raise DataError(
-            f"{pinned.name}: no row has {wanted}", "check that the copy of the data is complete"
+            f"{dataset.name}: no row has {wanted}", "check that the copy of the data is complete"
         )
-    return matching
+    return replace(whole, documents=matching)
 
 
 def _check_ids(

@@ -1,4 +1,4 @@
-"""Metrics of generated Japanese text: exact match and F1 over words, in percent.
+"""Metrics of generated Japanese text: exact match and F1, over words and over characters.
 
 Texts are normalised and cut into words with MeCab in a time that is linear in their length,
 whatever they hold. The tokenizer and the normaliser are loaded on first use.
@@ -7,26 +7,17 @@ whatever they hold. The tokenizer and the normaliser are loaded on first use.
 from __future__ import annotations
 
 import re
-import string
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
 from tenbin.metrics.base import metric
+from tenbin.metrics.normalisation import PUNCTUATION, answer_form, nfkc, normalise, sorted_words
+from tenbin.metrics.options import SWITCH
 from tenbin.metrics.repetition import as_series
 
-PUNCTUATION = frozenset(
-    "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗"
-    "〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏" + string.punctuation
-)
-
-_SYMBOLS = re.compile(
-    "[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff"
-    "\u2702-\u27b0]+"
-)
-# The libraries end a text at a null character and cannot be given half a surrogate pair.
-_BROKEN = re.compile("[\0\ud800-\udfff]")
 _KEPT = 256
 _KEPT_PERIODS = 12
 
@@ -38,18 +29,6 @@ _PIECE = 600
 """Characters that are parsed at a time where a text has a long run."""
 _OVERLAP = 150
 """Characters that two pieces share: within them their words agree, far from both ends."""
-
-
-def normalise(text: str) -> str:
-    """Drop emoji, unify character widths and collapse white space."""
-    import emoji
-    import neologdn  # type: ignore[import-not-found]
-
-    whole = _BROKEN.sub("\ufffd", text)
-    dropped = {ord(character): None for character in set(whole) if emoji.is_emoji(character)}
-    kept = whole.translate(dropped) if dropped else whole
-    unified: str = neologdn.normalize(_SYMBOLS.sub("", kept))
-    return " ".join(unified.split())
 
 
 def tokenise(text: str) -> list[str]:
@@ -71,6 +50,56 @@ def japanese_f1(answer: str, references: Sequence[str]) -> float:
     words = count_words(answer)
     accepted = (Counter(tokenise(reference)) for reference in references)
     return 100.0 * max((_f1(words, one) for one in accepted), default=0.0)
+
+
+@metric("nfkc_exact_match", "generate")
+def nfkc_exact_match(answer: str, references: Sequence[str]) -> float:
+    """1 when answer and a reference are equal after NFKC and stripping: llm-jp-eval's."""
+    read = nfkc(answer)
+    return float(any(read == nfkc(reference) for reference in references))
+
+
+@metric("answer_exact_match", "generate")
+def answer_exact_match(answer: str, references: Sequence[str]) -> float:
+    """1 when answer and a reference are equal but for widths, case, signs and blanks."""
+    read = answer_form(answer)
+    return float(any(read == answer_form(reference) for reference in references))
+
+
+@metric("character_f1", "generate")
+def character_f1(answer: str, references: Sequence[str]) -> float:
+    """The best F1 over the characters of the answer and of a reference, 0 to 1.
+
+    Characters are counted wherever they stand. Texts are compared as by `answer_exact_match`.
+    """
+    characters = Counter(answer_form(answer))
+    accepted = (Counter(answer_form(reference)) for reference in references)
+    return max((_f1(characters, one) for one in accepted), default=0.0)
+
+
+@metric("fuzzy_char_f1", "generate", options={"joined": SWITCH})
+def fuzzy_char_f1(answer: str, references: Sequence[str], *, joined: bool = False) -> float:
+    """What llm-jp-eval calls char_f1, 0 to 1 in steps of 0.01; no F1 over characters.
+
+    Twice the characters in matching blocks of `difflib` over those of both texts. Both are
+    NFKC-normalised, their words sorted.
+
+    Args:
+        answer: What was read out of the generated text.
+        references: Accepted answers.
+        joined: Compare with all references, joined by commas, instead of the best one.
+    """
+    accepted = [",".join(references)] if joined else references
+    return max((_matching_share(nfkc(answer), nfkc(one)) for one in accepted), default=0.0)
+
+
+def _matching_share(answer: str, reference: str) -> float:
+    first, second = sorted_words(answer), sorted_words(reference)
+    # No more than the shorter text can match: less than half a percent is 0, whatever matches.
+    least, total = min(len(first), len(second)), len(first) + len(second)
+    if least == 0 or 400 * least < total:
+        return 0.0
+    return round(100 * SequenceMatcher(None, first, second).ratio()) / 100
 
 
 def count_words(text: str) -> Counter[str]:

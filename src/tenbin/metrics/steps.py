@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 from tenbin.errors import TaskError
 from tenbin.metrics.extraction import MOST_CHOICES, read_flexible, read_strict
+from tenbin.metrics.extraction.labels import read_label
+from tenbin.metrics.extraction.short_answer import read_short_answer
 from tenbin.metrics.options import (
     ANYTHING,
     COUNT,
@@ -116,6 +118,18 @@ def _read_strict(text: str, setting: Setting) -> str | None:
 @step("choice_letter_flexible", letters=MOST_CHOICES)
 def _read_flexible(text: str, setting: Setting) -> str | None:
     return read_flexible(text, setting.language, setting.known_choices)
+
+
+@step("label_flexible", labels=MAPPING)
+def _read_label(
+    text: str, setting: Setting, *, labels: Mapping[str, Sequence[str]] | None = None
+) -> str | None:
+    return read_label(text, labels or {})
+
+
+@step("short_answer")
+def _read_short_answer(text: str, setting: Setting) -> str | None:
+    return read_short_answer(text)
 
 
 @step(

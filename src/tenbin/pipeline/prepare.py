@@ -20,6 +20,7 @@ from tenbin.data import (
     load_documents,
     load_samples,
     made_splits,
+    rows_of_subset,
 )
 from tenbin.errors import AlteredFile, DataError, MissingData
 from tenbin.files.disk_list import DiskList
@@ -45,6 +46,10 @@ class Data:
     skipped: dict[str, str] = field(default_factory=dict)
     """Task id → why its rows could not be had, with `--skip_missing`."""
     _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
+    _parts: dict[tuple[str, ...], dict[tuple[str, ...], DiskList[Document]]] = field(
+        default_factory=dict
+    )
+    """The rows of a split by the fields and values that tasks choose them by."""
     _digests: dict[str, str] = field(default_factory=dict)
     """SHA-256 by path, as each was read first."""
     _made: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -56,6 +61,10 @@ class Data:
         """The documents of a split."""
         # The whole data set: two that are both called `json` differ in their files alone.
         key = (repr(dataset), split)
+        if key not in self._sets and dataset.where:
+            whole = replace(dataset, where={}, file="")
+            parts = self._parts.setdefault((repr(whole), split, *dataset.where), {})
+            self._sets[key] = rows_of_subset(dataset, self.load(whole, split), parts)
         if key not in self._sets:
             made = self._made_splits(dataset)
             self._sets[key] = load_documents(dataset, split, self.choice, self.progress, made)

@@ -10,6 +10,15 @@ from collections.abc import Callable, Mapping
 
 from tenbin.data.rows import Row
 from tenbin.data.schemas.checks import Dropped, take_identifier, take_text
+from tenbin.data.schemas.japanese import (
+    janli_document,
+    jcola_document,
+    jcommonsensemorality_document,
+    jemhopqa_document,
+    jmmlu_document,
+    jnli_neg_document,
+    niilc_document,
+)
 from tenbin.data.schemas.jglue import (
     jcommonsenseqa_document,
     jnli_document,
@@ -40,4 +49,11 @@ SCHEMAS: Mapping[str, Schema] = {
     "xquad": xquad_document,
     "text": text_document,
     "xnli": xnli_document,
+    "jmmlu": jmmlu_document,
+    "jcola": jcola_document,
+    "jcommonsensemorality": jcommonsensemorality_document,
+    "jnli_neg": jnli_neg_document,
+    "janli": janli_document,
+    "niilc": niilc_document,
+    "jemhopqa": jemhopqa_document,
 }
