@@ -26,7 +26,7 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm parity fuzz check golden bench soak docs options lock audit sbom clean
+.PHONY: help install demo test test-vllm parity fuzz check golden bench soak docs options tasks lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
@@ -42,6 +42,7 @@ help:
 	@echo "make soak    kill more than a hundred runs at random moments and start them again; up to SOAK_MINUTES=15"
 	@echo "make docs    build the documentation as a site in site/"
 	@echo "make options write docs/options.md and the keyword types from RunConfig"
+	@echo "make tasks   write docs/tasks/ and the lists of docs/tasks.md from the catalogue"
 	@echo "make bench   measure against peers (see benchmarks/README.md)"
 
 install: $(STAMP)
@@ -120,6 +121,9 @@ sbom: install $(TOOLS_STAMP)
 	mkdir -p dist
 	$(TOOLS_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(BIN)/python
 	@echo "dist/sbom.cdx.json"
+
+tasks: install
+	$(BIN)/python docs/_site/write_tasks.py
 
 options: install
 	$(BIN)/python docs/_site/write_options.py

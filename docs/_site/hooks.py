@@ -27,12 +27,17 @@ _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
-    """Add the root pages, and list every decision in the navigation."""
+    """Add the root pages, and list every decision and every task in the navigation."""
     for source, target in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, target, content=_rewrite(text, source)))
     decisions = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("0*.md"))
-    _expand(config.nav, ["decisions/README.md", *(f"decisions/{name}" for name in decisions)])
+    tasks = sorted(path.name for path in (ROOT / "docs" / "tasks").glob("*.md"))
+    expanded = {
+        "decisions/": ["decisions/README.md", *(f"decisions/{name}" for name in decisions)],
+        "tasks/": [f"tasks/{name}" for name in tasks],
+    }
+    _expand(config.nav, expanded)
     return files
 
 
@@ -44,12 +49,12 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return _rewrite(markdown, f"docs/{source}")
 
 
-def _expand(nav: list[Any], pages: list[str]) -> None:
-    """Replace the entry `Decisions: decisions/` by one entry per page."""
+def _expand(nav: list[Any], pages: dict[str, list[str]]) -> None:
+    """Replace entries such as `Decisions: decisions/` by one entry per page."""
     for entry in nav:
         for title, value in entry.items() if isinstance(entry, dict) else ():
-            if value == "decisions/":
-                entry[title] = pages
+            if isinstance(value, str) and value in pages:
+                entry[title] = pages[value]
             elif isinstance(value, list):
                 _expand(value, pages)
 

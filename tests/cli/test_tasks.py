@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.cli import main, tasks
+from tenbin.pipeline import suite_cost
 from tests.tasks.lm_eval.test_grouping import TASK, registry
 
 Command = Callable[..., tuple[int, str]]
@@ -113,3 +114,38 @@ def test_progress_is_shown_when_indexing_takes_long(
     report = tasks._progress()
     report(1, 9)
     assert "indexing task files: 1 of 9" in capsys.readouterr().err
+
+
+def test_show_says_what_a_task_asks_and_how_to_cite_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks", "--show", "jnli-1.1"]) == 0
+    shown = capsys.readouterr().out
+    for part in ("Whether a hypothesis follows", "29 validation labels", "Kurihara", "2,434"):
+        assert part in shown
+    assert "| `acc` | higher | 0.3333 |" in shown
+
+
+def test_suites_are_listed_with_documents_and_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks", "jp_stable", "--suites", "--profile", "few-shot-likelihood"]) == 0
+    shown = capsys.readouterr().out
+    assert "marc_ja-1.1-0.2" in shown and "13,649" in shown, "the sum of four published splits"
+    assert "estimated: a token per 4 characters" in " ".join(shown.split())
+    assert "GFLOP" not in shown
+
+
+def test_time_of_a_model_is_estimated_from_a_measured_rate(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rate = suite_cost.Rate(1e12, "1,000 GFLOP/s")
+    monkeypatch.setattr(suite_cost, "measure_rate", lambda: rate)
+    assert rate.seconds(1e9, 1_000_000) == 2000
+    assert main(["tasks", "jp_stable", "--suites", "--parameters", "1B"]) == 0
+    assert "1,000 GFLOP/s" in capsys.readouterr().out
+    assert main(["tasks", "--suites", "--parameters", "many"]) == 1
+    assert "8B, 135M" in capsys.readouterr().err
+
+
+def test_averages_are_listed_with_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks", "jsquad"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "average jp_stable_4: jsquad-1.1, jcommonsenseqa-1.1" in shown
+    assert "(refused: members are missing)" in shown

@@ -37,11 +37,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="list every file of a folder, however many there are"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--show",
+        metavar="NAME",
+        help="what a task asks, its data, known faults, metrics and citation",
+    )
+    parser.add_argument(
+        "--suites",
+        action="store_true",
+        help="list suites: averages, documents, tokens; with the name of one as PATTERN its tasks",
+    )
+    parser.add_argument(
+        "--parameters",
+        metavar="N",
+        help="with --suites: estimate the time of a model of N parameters (8B, 135M) here",
+    )
+    parser.add_argument(
+        "--tokenizer", metavar="PATH", help="with --suites: count tokens with this tokenizer"
+    )
     add_options(parser, "tasks")
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print the tasks, groups and tags whose name, id, group or tag matches."""
+    if options.show:
+        return _show(options)
+    if options.suites:
+        from tenbin.cli.suites import list_suites
+
+        return list_suites(options)
     from tenbin.cli.flags import flags_of
     from tenbin.report.terminal.console import make_console
     from tenbin.tasks.registry import load_registry
@@ -79,6 +103,27 @@ def execute(options: argparse.Namespace) -> int:
         else:
             _print_folders(registry, entries, console)
         _print_counts(entries, tags, console)
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    """Print what is known of the tasks of one file."""
+    from html import unescape
+
+    from tenbin.cli.flags import flags_of
+    from tenbin.report.task_page import task_facts
+    from tenbin.sandbox.printable import visible
+    from tenbin.tasks.registry import load_registry
+
+    registry = load_registry(flags_of(options).get("include_path", ()))
+    chosen = registry.select([options.show])[0].task
+    tasks = [
+        registry.task(one.name, one.version)
+        for one in registry.summaries()
+        if one.source == chosen.source
+    ]
+    print(visible(unescape(task_facts(tasks or [chosen]))))
+    print(f"\nexample prompts: tenbin preview --tasks {chosen.name} --sample_data --limit 1")
     return 0
 
 
@@ -175,6 +220,14 @@ def _print_groups(registry: Registry, tasks: list[TaskSummary], console: Console
     for group, members in registry.groups().items():
         if names & set(members):
             console.print(f"group {group}: {len(members)} tasks", highlight=False)
+    from tenbin.tasks.groups import all_members, group_definitions
+
+    for group, block in group_definitions().items():
+        members = [str(member.task) for member in all_members(group)]
+        known = names | {task.group for task in tasks if task.group}
+        if any(member.partition("-")[0] in known for member in members):
+            refused = " (refused: members are missing)" if block.missing else ""
+            console.print(f"average {group}: {_list(members)}{refused}", highlight=False)
 
 
 def _print_entries(

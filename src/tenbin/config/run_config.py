@@ -208,6 +208,7 @@ class RunConfig(OptionsRecord):
         "truncation), jp-stable (the usual Japanese leaderboard program); or ask in a usual way: "
         "zero-shot-chat (chat template, no examples, generated answers), few-shot-likelihood (base "
         "models: examples as text, log-likelihoods)",
+        also=("tasks",),
     )  # fmt: skip
     output_path: str | None = option(
         values.PATH, None, OUTPUT, "PATH",

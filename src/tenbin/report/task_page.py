@@ -1,0 +1,180 @@
+"""A page about the tasks of one file, in Markdown: all facts come from the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tenbin.config import build_config
+from tenbin.data.sources.pinned import PinnedSet, Split, find_pinned_set
+from tenbin.metrics.registry import metric_names
+from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
+from tenbin.records import Citation, Prompt, Task, Template
+
+_SHOWN_FIRST = ("ja", "en")
+"""Languages that examples are shown in, the first that a task has."""
+_KINDS = {
+    "choice": "the log-likelihoods of choices",
+    "generate": "a generated answer",
+    "perplexity": "the log-likelihood of whole texts",
+    "loglikelihood": "the log-likelihood of a text",
+}
+_HOSTS = {"github": "https://github.com/", "hub": "https://huggingface.co/datasets/"}
+
+
+def newest_tasks(tasks: Sequence[Task]) -> list[Task]:
+    """The last version of each task, as its file lists them."""
+    return list({task.name: task for task in tasks}.values())
+
+
+def page_name(task: Task) -> str:
+    """What the page of a task is called: as its file is."""
+    return Path(task.source).stem
+
+
+def task_facts(tasks: Sequence[Task]) -> str:
+    """What is known of the tasks of one file.
+
+    Args:
+        tasks: All of them, in every version.
+    """
+    return "\n".join(_facts(tasks))
+
+
+def _facts(tasks: Sequence[Task]) -> Iterator[str]:
+    newest = newest_tasks(tasks)
+    first = newest[0]
+    about = first.about
+    yield f"# {first.title or first.name}\n"
+    if about:
+        yield f"{about.asks}\n"
+    yield f"Scored by {_KINDS[first.kind]}. {_names(newest)}\n"
+    versions = list(dict.fromkeys(task.version for task in tasks))
+    if len(versions) > 1:
+        yield f"Versions: {', '.join(versions)}; the default is {first.version}.\n"
+    if about and about.shots:
+        yield f"Examples in published numbers: {about.shots}\n"
+    if about and about.note:
+        yield f"{about.note}\n"
+    yield "## Templates\n\n| template | meant for | wording |\n|---|---|---|"
+    for template in first.templates.values():
+        if "+" not in template.name:
+            yield _template_row(template, first)
+    variants = dict.fromkeys(name.partition("+")[2] for name in first.templates if "+" in name)
+    if variants:
+        listed = ", ".join(f"`+{name}`" for name in variants)
+        yield f"\nEvery template also with the scoring variants {listed}."
+    yield "\n## Metrics\n\n| metric | better | chance |\n|---|---|---|"
+    for name, metric in metric_names(first):
+        chance = first.chance.get(name, first.chance.get(name.partition(",")[0]))
+        unit = " %" if metric.percent else ""
+        better = "higher" if metric.higher_is_better else "lower"
+        yield f"| `{name}` | {better} | {'' if chance is None else f'{chance:.4g}{unit}'} |"
+    yield from _data(newest)
+    if about and about.faults:
+        yield "\n## Known faults\n"
+        yield from (f"- {fault.replace('<', '&lt;')}" for fault in about.faults)
+    if about and about.citation:
+        yield f"\n## How to cite\n\n```bibtex\n{_bibtex(first, about.citation)}\n```"
+
+
+def _names(newest: Sequence[Task]) -> str:
+    if len(newest) == 1:
+        return f"Task `{newest[0].name}`, language `{newest[0].language}`."
+    groups = dict.fromkeys(task.group for task in newest if task.group)
+    together = f" Together: {', '.join(f'`{group}`' for group in groups)}." if groups else ""
+    listed = ", ".join(f"`{task.name}`" for task in newest)
+    return f"{len(newest)} tasks: {listed}.{together}"
+
+
+def _template_row(template: Template, task: Task) -> str:
+    default = " (default)" if template.name == task.default_template else ""
+    source = _cell(template.source) or "tenbin's own"
+    return f"| `{template.name}`{default} | {_cell(template.meant_for)} | {source} |"
+
+
+def _cell(text: str) -> str:
+    """A text as a cell of a table."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def _data(newest: Sequence[Task]) -> Iterator[str]:
+    yield "\n## Data\n"
+    for name in dict.fromkeys(task.dataset.name for task in newest if task.dataset.pinned):
+        one = next(task for task in newest if task.dataset.name == name)
+        pinned = find_pinned_set(one.dataset)
+        place = f"[{pinned.homepage}]({pinned.homepage})"
+        yield f"{pinned.title}, {place}. Licence: {pinned.licence}.\n"
+        if pinned.withdrawn:
+            yield f"{pinned.withdrawn}.\n"
+        yield "| version | split | rows | source | revision |\n|---|---|---|---|---|"
+        yield from _split_rows(pinned)
+        yield ""
+    scored = dict.fromkeys(task.split for task in newest)
+    examples = dict.fromkeys(task.fewshot.split for task in newest if task.fewshot.split)
+    drawn = f"; examples are drawn from {', '.join(f'`{one}`' for one in examples)}"
+    yield f"Scored: {', '.join(f'`{one}`' for one in scored)}{drawn if examples else ''}."
+
+
+def _split_rows(pinned: PinnedSet) -> Iterator[str]:
+    each = " in each part" if pinned.configs else ""
+    for version, splits in pinned.versions.items():
+        for split in splits.values():
+            rows = "" if split.rows is None else f"{split.rows:,}{each}"
+            source, revision = _source(split)
+            yield f"| {version} | `{split.name}` | {rows} | {source} | {revision} |"
+
+
+def _source(split: Split) -> tuple[str, str]:
+    host = _HOSTS.get(split.host)
+    if host is None:
+        return "your own rows, or the samples", ""
+    return f"[{split.repository}]({host}{split.repository})", f"`{split.revision[:12]}`"
+
+
+def _bibtex(task: Task, citation: Citation) -> str:
+    authors = " and ".join(one.strip() for one in citation.authors.split(","))
+    return (
+        f"@inproceedings{{{page_name(task)}{citation.year},\n"
+        f"  author = {{{authors}}},\n"
+        f"  title = {{{{{citation.title}}}}},\n"
+        f"  booktitle = {{{citation.venue}}},\n"
+        f"  year = {{{citation.year}}}\n}}"
+    )
+
+
+def task_examples(tasks: Sequence[Task]) -> str:
+    """The first sample row under every template, in one language of the file's tasks."""
+    newest = newest_tasks(tasks)
+    by_language = {task.language: task for task in reversed(newest)}
+    shown = next((by_language[one] for one in _SHOWN_FIRST if one in by_language), newest[0])
+    parts = [f"## Prompts\n\n`{shown.name}`, the first sample row, without examples.\n"]
+    for name in shown.templates:
+        if "+" not in name:
+            parts.append(_example(_first_prompt(shown, name), name))
+    return "\n".join(parts)
+
+
+def _first_prompt(task: Task, template: str) -> Prompt:
+    given = {"tasks": f"{task.name}-{task.version}-{template}", "sample_data": True, "limit": 1}
+    config = build_config({**given, "num_fewshot": 0})
+    setups = choose_cells(config)
+    data = load_data(config, setups)
+    return next(iter(prompts_of(setups[0], data, prompt_settings(config), None)))
+
+
+def _example(prompt: Prompt, template: str) -> str:
+    fence = "````"
+    parts = [f"### {template}\n"]
+    if prompt.text:
+        parts.append(f"{fence}text\n{prompt.text}\n{fence}\n")
+    if prompt.continuations is not None:
+        scored = "\n".join(
+            f"{'→' if at in (prompt.gold, *prompt.golds) else ' '} {one!r}"
+            for at, one in enumerate(prompt.continuations)
+        )
+        parts.append(f"Scored after it (→: right):\n\n{fence}text\n{scored}\n{fence}\n")
+    elif prompt.target is not None:
+        parts.append(f"Right: `{prompt.target!r}`\n")
+    return "\n".join(parts)
