@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tenbin.data.schemas.parallel import without_full_stop
+from tenbin.data.schemas.parallel import without_full_stop, xcopa_relations
 from tenbin.errors import DataError
 from tests.data.written_rows import write_rows
+from tests.oracle.rendering import read_rows
 
 
 def xnli_row(**changes):
@@ -49,3 +50,116 @@ def test_xnli_label_beyond_three(tmp_path, load):
 )
 def test_one_full_stop_is_dropped(sentence, expected):
     assert without_full_stop(sentence) == expected
+
+
+def xcopa_row(idx, **changes):
+    texts = {"premise": "แก้วตก", "choice1": "แก้วแตก", "choice2": "แก้วอุ่น"}
+    return {**texts, "question": "effect", "label": 0, "idx": idx, "changed": False, **changes}
+
+
+def test_xcopa_relation_is_the_item_s_and_question_the_row_s(tmp_path, load):
+    write_rows(tmp_path / "xcopa/th/test.jsonl", [xcopa_row(0), xcopa_row(1)])
+    write_rows(tmp_path / "xcopa/th/validation.jsonl", [xcopa_row(0), xcopa_row(4)])
+    test = load("xcopa", "test", "th").documents
+    validation = load("xcopa", "validation", "th").documents
+    assert [document.id for document in test] == ["0", "1"]
+    assert [document.fields["question"] for document in test] == ["effect", "effect"]
+    assert [document.fields["relation"] for document in test] == ["cause", "effect"]
+    assert [document.fields["relation"] for document in validation] == ["effect", "cause"]
+
+
+def test_xcopa_rows_beyond_the_published_ones_are_believed(tmp_path, load):
+    write_rows(tmp_path / "xcopa/th/test.jsonl", [xcopa_row(500, question="cause")])
+    assert load("xcopa", "test", "th").documents[0].fields["relation"] == "cause"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("question", "why"), ("idx", "7"), ("idx", -1), ("label", 2)]
+)
+def test_xcopa_refuses(tmp_path, load, field, value):
+    write_rows(tmp_path / "xcopa/th/test.jsonl", [xcopa_row(0) | {field: value}])
+    with pytest.raises(DataError, match=f"field `{field}`"):
+        load("xcopa", "test", "th")
+
+
+def test_xcopa_relations_are_as_many_as_items():
+    counted = {split: (len(rs), rs.count("c")) for split, rs in xcopa_relations().items()}
+    assert counted == {"test": (500, 250), "validation": (100, 52)}
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("language", ["et", "ht", "qu", "ta", "vi", "zh"])
+def test_xcopa_relations_are_those_of_the_languages_that_agree(language, real_data):
+    for split, relations in xcopa_relations().items():
+        rows = read_rows(real_data / "xcopa" / language / f"{split}.jsonl.gz")
+        assert "".join(row["question"][0] for row in rows) == relations
+        assert [row["idx"] for row in rows] == list(range(len(relations)))
+
+
+def pawsx_row(first, second, label=0):
+    return {"id": 90, "sentence1": first, "sentence2": second, "label": label}
+
+
+def test_pawsx_drops_what_was_not_translated(tmp_path, load):
+    rows = [
+        pawsx_row("NS", "Ein Satz."),
+        pawsx_row("Ein Satz.", "NS."),
+        pawsx_row("", "Ein Satz."),
+        pawsx_row("Ein NS Satz.", "Der Satz ."),
+    ]
+    write_rows(tmp_path / "pawsx/de/validation.jsonl", rows)
+    loaded = load("pawsx", "validation", "de")
+    assert [document.id for document in loaded.documents] == ["3"]
+    assert "pawsx de validation: 2 rows left out: not translated (NS)" in loaded.notices
+    assert "pawsx de validation: 1 row left out: a sentence is empty" in loaded.notices
+
+
+def test_pawsx_fields(tmp_path, load):
+    first, second = 'Er sagte : " Ja " ( oder nein ) , dann ging er ;', " It is n't big ."
+    write_rows(tmp_path / "pawsx/de/validation.jsonl", [pawsx_row(first, second, "1")])
+    (document,) = load("pawsx", "validation", "de").documents
+    assert document.fields == {
+        "id": "0",
+        "sentence1": first,
+        "sentence2": second,
+        "prepared1": 'Er sagte :"Ja"(oder nein), dann ging er ',
+        "prepared2": "it isn't big.",
+        "first": 'Er sagte :"Ja"(oder nein), dann ging er ;',
+        "second": "It isn't big.",
+        "label": 1,
+    }
+
+
+def bmlama_row(candidates, **changes):
+    row = {"Prompt": "Rom ist in <mask>.", "Subject": "Rom", "Candidate Ans": candidates}
+    return {**row, "Ans": candidates.split(", ")[-1], **changes}
+
+
+def test_bmlama_rotates_candidates_by_the_number_of_the_row(tmp_path, load):
+    rows = [bmlama_row("Chile, Peru, Italien"), bmlama_row("Italien"), bmlama_row("Peru, Italien")]
+    rows.append(bmlama_row("Peru, Chile, Kuba, Italien"))
+    write_rows(tmp_path / "bmlama53/en/test.jsonl", rows)
+    loaded = load("bmlama53", "test", "en")
+    fields = [document.fields for document in loaded.documents]
+    assert [one["id"] for one in fields] == ["0", "2", "3"]
+    assert "bmlama53 en test: 1 row left out: its only candidate is the answer" in loaded.notices
+    assert fields[0]["candidates"] == ["Chile", "Peru", "Italien"]
+    assert fields[2]["candidates"] == ["Italien", "Peru", "Chile", "Kuba"]
+    assert [one["candidates"][one["label"]] for one in fields] == ["Italien"] * 3
+    assert fields[1]["sentences"] == ["Rom ist in Peru.", "Rom ist in Italien."]
+    assert (fields[1]["gap"], fields[1]["letters"]) == ("Rom ist in ____.", ["A", "B"])
+    assert fields[1]["lettered"] == "A. Peru\nB. Italien"
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("Prompt", {"Prompt": "Rom ist in Italien."}),
+        ("Candidate Ans", {"Ans": "Kuba"}),
+        ("Candidate Ans", {"Candidate Ans": "Peru, Peru", "Ans": "Peru"}),
+    ],
+)
+def test_bmlama_refuses(tmp_path, load, field, changes):
+    write_rows(tmp_path / "bmlama53/en/test.jsonl", [bmlama_row("Peru, Italien", **changes)])
+    with pytest.raises(DataError, match=f"field `{field}`"):
+        load("bmlama53", "test", "en")

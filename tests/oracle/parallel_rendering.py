@@ -5,6 +5,7 @@ Shares no code with tenbin: rows from the files themselves, strings joined by ha
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 Row = dict[str, Any]
@@ -23,3 +24,38 @@ def xnli(facts: Row, language: str, row: Row) -> Row:
     word, *labels = wording["words"][language]
     choices = [f"{row['premise']}, {word}? {label}, {row['hypothesis']}" for label in labels]
     return scored(wording["doc_to_text"], wording["target_delimiter"], choices, row["label"])
+
+
+def xcopa(facts: Row, language: str, row: Row) -> Row:
+    wording = facts["xcopa"]["wordings"][0]
+    connector = wording["connector"][language][row["question"]]
+    choices = [row[name][0].lower() + row[name][1:] for name in ("choice1", "choice2")]
+    prompt = f"{row['premise'].strip()[:-1]} {connector}"
+    return scored(prompt, wording["target_delimiter"], choices, row["label"])
+
+
+def pawsx(facts: Row, language: str, row: Row) -> Row:
+    wording = facts["pawsx"]["wordings"][0]
+    first, second = row["sentence1"], row["sentence2"]
+    if language in ("de", "en", "es", "fr"):
+        first, second = _detokenised(first), _detokenised(second)
+        first = re.sub(r"[.,;]$", "", first)
+        second = second[:1].lower() + second[1:]
+    choices = [first + link + second for link in wording["no_yes"][language]]
+    return scored(wording["doc_to_text"], wording["target_delimiter"], choices, row["label"])
+
+
+def _detokenised(sentence: str) -> str:
+    text = sentence.replace(" n't", "n't").replace(" )", ")").replace("( ", "(")
+    text = text.replace('" ', '"').replace(' "', '"')
+    for mark in "'.,":
+        text = text.replace(f" {mark}", mark)
+    return text.strip()
+
+
+def bmlama53(row: Row, number: int) -> Row:
+    """The set's own method for causal models: every candidate in the sentence."""
+    candidates = row["Candidate Ans"].split(", ")
+    order = [candidates[(number + place) % len(candidates)] for place in range(len(candidates))]
+    sentences = [row["Prompt"].replace("<mask>", candidate) for candidate in order]
+    return scored("", "", sentences, order.index(row["Ans"]))

@@ -19,6 +19,9 @@ pytestmark = pytest.mark.real_data
 
 Row = dict[str, Any]
 LIMIT = 100
+BMLAMA = ("ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh")
+PAWSX = ("de", "en", "es", "fr", "ja", "ko", "zh")
+XCOPA = ("et", "ht", "it", "id", "qu", "sw", "zh", "ta", "th", "tr", "vi")
 XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 
 
@@ -56,3 +59,26 @@ def test_xnli(language: str, facts: Row, real_data: Path, preview: Preview) -> N
     rows = read_rows(real_data / "xnli" / language / "validation.jsonl.gz")
     expected = [oracle.xnli(facts, language, row) for row in rows[:LIMIT]]
     same(preview(f"xnli_{language}-1.0-lm-eval"), expected)
+
+
+@pytest.mark.parametrize("language", XCOPA)
+def test_xcopa(language: str, facts: Row, real_data: Path, preview: Preview) -> None:
+    rows = read_rows(real_data / "xcopa" / language / "test.jsonl.gz")
+    expected = [oracle.xcopa(facts, language, row) for row in rows[:LIMIT]]
+    same(preview(f"xcopa_{language}-1.0-lm-eval"), expected)
+
+
+@pytest.mark.parametrize("language", PAWSX)
+def test_pawsx(language: str, facts: Row, real_data: Path, preview: Preview) -> None:
+    rows = read_rows(real_data / "pawsx" / language / "validation.jsonl.gz")
+    translated = [row for row in rows if "NS" not in (row["sentence1"], row["sentence2"])]
+    expected = [oracle.pawsx(facts, language, row) for row in translated[:LIMIT]]
+    same(preview(f"pawsx_{language}-1.0-lm-eval"), expected)
+
+
+@pytest.mark.parametrize("language", BMLAMA)
+def test_bmlama53(language: str, real_data: Path, preview: Preview) -> None:
+    rows = read_rows(real_data / "bmlama53" / language / "test.jsonl.gz")
+    scored = [(n, row) for n, row in enumerate(rows) if row["Ans"] != row["Candidate Ans"]]
+    expected = [oracle.bmlama53(row, number) for number, row in scored[:LIMIT]]
+    same(preview(f"bmlama53_{language}-1.0-fill"), expected)

@@ -82,14 +82,15 @@ def load_documents(
     wanted = equal[0]
     source, paths = _find_paths(pinned, equal, choice, progress)
     files = [wanted.row_file(path) for path in paths]
-    documents, counts, suspects, dropped = _make_documents(pinned, files)
+    documents, counts, suspects, dropped = _make_documents(wanted.schema, files)
     published = source == "download" or all(f.identity.blob in wanted.blobs for f in files)
     documents, id_notices = _check_ids(pinned, documents, suspects, published)
     notices += id_notices
     if source != "sample_data":
         notices += _row_notices(pinned, wanted, sum(counts), files)
+    part = f" {dataset.config}" if dataset.config else ""
     notices += [
-        f"{pinned.name} {wanted.name}: {count:,} row{'s' * (count != 1)} left out: {reason}"
+        f"{pinned.name}{part} {wanted.name}: {count:,} row{'s' * (count != 1)} left out: {reason}"
         for reason, count in dropped.items()
     ]
     recorded = [
@@ -197,7 +198,7 @@ def _find_paths(
 
 
 def _make_documents(
-    pinned: PinnedSet, files: Sequence[RowFile]
+    schema: str, files: Sequence[RowFile]
 ) -> tuple[DiskList[Document], list[int], frozenset[int], Counter[str]]:
     """Make documents of all rows.
 
@@ -205,7 +206,7 @@ def _make_documents(
         The documents, the rows per file, the hashes of repeated ids, and how many rows were left
         out for which reason.
     """
-    make = SCHEMAS[pinned.schema]
+    make = SCHEMAS[schema]
     documents: DiskList[Document] = DiskList()
     seen = SeenIds()
     counts = []

@@ -7,6 +7,7 @@ the functions accept all known spellings, so that later stages meet one form.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from tenbin.data.rows import Row
 from tenbin.data.schemas.checks import Dropped, take_identifier, take_text
@@ -26,7 +27,12 @@ from tenbin.data.schemas.jglue import (
     squad_document,
 )
 from tenbin.data.schemas.mlogiqa import mlogiqa_document
-from tenbin.data.schemas.parallel import xnli_document
+from tenbin.data.schemas.parallel import (
+    bmlama_document,
+    pawsx_document,
+    xcopa_document,
+    xnli_document,
+)
 from tenbin.data.schemas.xquad import xquad_document
 from tenbin.records import Document
 
@@ -48,6 +54,8 @@ SCHEMAS: Mapping[str, Schema] = {
     "mlogiqa": mlogiqa_document,
     "xquad": xquad_document,
     "text": text_document,
+    "bmlama": bmlama_document,
+    "pawsx": pawsx_document,
     "xnli": xnli_document,
     "jmmlu": jmmlu_document,
     "jcola": jcola_document,
@@ -56,4 +64,6 @@ SCHEMAS: Mapping[str, Schema] = {
     "janli": janli_document,
     "niilc": niilc_document,
     "jemhopqa": jemhopqa_document,
+    "xcopa/test": partial(xcopa_document, "test"),
+    "xcopa/validation": partial(xcopa_document, "validation"),
 }

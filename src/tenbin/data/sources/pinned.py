@@ -48,6 +48,8 @@ class Split:
     """`github`, `hub`, or `none` where nothing is published."""
     repository: str
     revision: str
+    schema: str
+    """Which checks its rows go through."""
     columns: tuple[str, ...] | None = None
     """The columns of published CSV or TSV files that have no heading."""
     quoted: bool = True
@@ -84,7 +86,6 @@ class PinnedSet:
 
     name: str
     title: str
-    schema: str
     licence: str
     homepage: str
     versions: Mapping[str, Mapping[str, Split]]
@@ -217,7 +218,6 @@ def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
     return PinnedSet(
         name=name,
         title=entry["title"],
-        schema=entry["schema"],
         licence=entry["licence"],
         homepage=entry["homepage"],
         versions={
@@ -255,6 +255,7 @@ def _split(
         host=source["host"],
         repository=source.get("repository", ""),
         revision=source.get("revision", ""),
+        schema=details.get("schema", entry["schema"]),
         columns=None if columns is None else tuple(columns),
         quoted=entry.get("quoted", True),
         field_from_name=entry.get("field_from_name"),
