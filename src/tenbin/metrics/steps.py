@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from tenbin.errors import TaskError
 from tenbin.metrics.extraction import MOST_CHOICES, read_flexible, read_strict
 from tenbin.metrics.extraction.labels import read_label
+from tenbin.metrics.extraction.pmmeval import read_pmmeval_letter, read_pmmeval_number
 from tenbin.metrics.extraction.short_answer import read_short_answer
 from tenbin.metrics.options import (
     ANYTHING,
@@ -130,6 +131,16 @@ def _read_label(
 @step("short_answer")
 def _read_short_answer(text: str, setting: Setting) -> str | None:
     return read_short_answer(text)
+
+
+@step("pmmeval_letter", guess=SWITCH)
+def _read_pmmeval_letter(text: str, setting: Setting, *, guess: bool = True) -> str | None:
+    return read_pmmeval_letter(text, setting.language, guess)
+
+
+@step("pmmeval_number")
+def _read_pmmeval_number(text: str, setting: Setting) -> str | None:
+    return read_pmmeval_number(text)
 
 
 @step(

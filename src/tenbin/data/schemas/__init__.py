@@ -33,6 +33,12 @@ from tenbin.data.schemas.parallel import (
     xcopa_document,
     xnli_document,
 )
+from tenbin.data.schemas.pmmeval import (
+    pmmeval_mgsm_document,
+    pmmeval_mhellaswag_document,
+    pmmeval_mmmlu_document,
+    pmmeval_xnli_document,
+)
 from tenbin.data.schemas.xquad import xquad_document
 from tenbin.records import Document
 
@@ -52,6 +58,10 @@ SCHEMAS: Mapping[str, Schema] = {
     "marc_ja": marc_ja_document,
     "squad": squad_document,
     "mlogiqa": mlogiqa_document,
+    "pmmeval_mgsm": pmmeval_mgsm_document,
+    "pmmeval_mhellaswag": pmmeval_mhellaswag_document,
+    "pmmeval_mmmlu": pmmeval_mmmlu_document,
+    "pmmeval_xnli": pmmeval_xnli_document,
     "xquad": xquad_document,
     "text": text_document,
     "bmlama": bmlama_document,

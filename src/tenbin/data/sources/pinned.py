@@ -58,6 +58,8 @@ class Split:
     """The field whose value is the name of the file."""
     where: Mapping[str, str] = field(default_factory=dict)
     """The rows of a published file that holds several splits."""
+    codes: Mapping[str, str] = field(default_factory=dict)
+    """Config → what {code} in published paths stands for."""
 
     def row_file(self, path: Path) -> RowFile:
         """Return a file of this split with how it is to be read.
@@ -174,13 +176,14 @@ def find_split(pinned: PinnedSet, version: str, name: str, config: str | None) -
 
 
 def fill_config(split: Split, config: str | None) -> Split:
-    """Return `split` with {config} in its paths replaced."""
+    """Return `split` with {config} and {code} in its paths replaced."""
     if config is None:
         return split
+    code = split.codes.get(config, config)
     files = tuple(
         replace(
             file,
-            path=file.path.replace("{config}", config),
+            path=file.path.replace("{config}", config).replace("{code}", code),
             blob=file.blobs.get(config, file.blob),
         )
         for file in split.files
@@ -260,6 +263,7 @@ def _split(
         quoted=entry.get("quoted", True),
         field_from_name=entry.get("field_from_name"),
         where=details.get("where", {}),
+        codes=entry.get("codes", {}),
     )
 
 
@@ -337,7 +341,9 @@ def _own_patterns(split: Split) -> Iterator[str]:
 def _published_patterns(split: Split) -> Iterator[str]:
     if len(split.files) > 1:
         first = PurePosixPath(split.files[0].path)
-        yield from _below_clone(split, f"{first.parent}/*{first.suffix}")
+        # Files in several folders have others beside them: then all must be there by name.
+        if len({PurePosixPath(file.path).parent for file in split.files}) == 1:
+            yield from _below_clone(split, f"{first.parent}/*{first.suffix}")
     else:
         for path in (*(file.path for file in split.files), *split.otherwise, *split.local):
             yield from _below_clone(split, path)
