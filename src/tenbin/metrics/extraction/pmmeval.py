@@ -91,7 +91,5 @@ def read_pmmeval_number(text: str) -> str | None:
     Only numbers that begin with an ASCII digit are seen; `5.0` is not `5`, and a comma that does
     not part groups of three digits ends a number.
     """
-    last = None
-    for last in _NUMBER.finditer(text):
-        pass
-    return None if last is None else last[0].replace(",", "").replace("+", "").strip(".")
+    found = _NUMBER.findall(text)
+    return str(found[-1]).replace(",", "").replace("+", "").strip(".") if found else None
