@@ -65,7 +65,7 @@ def test_missing_members_are_missing(registry: Registry) -> None:
 def test_profiles_that_members_name_exist() -> None:
     for name in group_definitions():
         for member in all_members(name):
-            assert set(member.only) <= set(PROFILES)
+            assert {*member.only, *member.without} <= set(PROFILES)
 
 
 def test_a_group_with_missing_members_is_refused_with_the_reason() -> None:

@@ -208,7 +208,7 @@ def _weighting(group: Group) -> str:
     assert group.mean is not None
     if group.mean.weighting == "size":
         return "mean weighted by documents"
-    inner = any(isinstance(member, Group) for member in group.members)
+    inner = len(group.members) > 1 and any(isinstance(one, Group) for one in group.members)
     return "plain mean of its parts' means" if inner else "plain mean of its tasks"
 
 

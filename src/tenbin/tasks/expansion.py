@@ -47,7 +47,7 @@ class Expansion:
         entry = f"suite {name}"
         selected = [one for group in known[name].groups for one in self.group(group, entry)]
         for member in known[name].tasks:
-            if not member.only or self.profile.name in member.only:
+            if member.is_asked(self.profile.name):
                 selected += self._asked(member, entry, f"suite {name}")
         return selected
 
@@ -75,7 +75,7 @@ class Expansion:
             )
         parts = []
         for member in block.members:
-            if member.only and self.profile.name not in member.only:
+            if not member.is_asked(self.profile.name):
                 continue
             if member.group is not None:
                 parts.append(self._group(member.group, entry))

@@ -43,6 +43,12 @@ class MemberBlock(Block):
     generated: GeneratedBlock | None = None
     only: list[str] = Field(default_factory=list)
     """Profiles that it is asked under; empty: all."""
+    without: list[str] = Field(default_factory=list)
+    """Profiles that it is not asked under."""
+
+    def is_asked(self, profile: str) -> bool:
+        """Whether it is a member under a profile."""
+        return profile not in self.without and (not self.only or profile in self.only)
 
 
 class GroupBlock(Block):
