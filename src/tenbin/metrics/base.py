@@ -18,7 +18,8 @@ from typing import Any, TypeVar, get_args
 from tenbin.errors import PluginError
 from tenbin.metrics.options import Option, option_of
 from tenbin.plugins import Plugin
-from tenbin.records import Kind, TaskFunction
+from tenbin.records import Failure, Kind, Outcome, Prompt, TaskFunction
+from tenbin.records.quick import quick
 
 OWN_FUNCTION = "function"
 """The aggregation of metrics that give a pair, which only a function of the task aggregates."""
@@ -41,6 +42,7 @@ unless it is a function of the task."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The choices of one document with their log-likelihoods: what a choice metric sees."""
@@ -216,3 +218,22 @@ def _check(declared: Metric) -> None:
 
 def _wrong(name: str, reason: str) -> PluginError:
     return PluginError(f"metric {name!r}: {reason}", "change the arguments of @metric")
+
+
+def unscored(prompt: Prompt, name: str, failure: Failure | None = None) -> Outcome:
+    """The outcome of a document that has no value under a metric.
+
+    Args:
+        prompt: The document.
+        name: The name that the metric is reported under.
+        failure: Why an answer that came could not be judged; None where no answer came.
+    """
+    return Outcome(
+        cell=prompt.cell,
+        document=prompt.document,
+        metric=name,
+        value=None,
+        gold=prompt.gold,
+        group=prompt.group,
+        failure=failure,
+    )

@@ -80,7 +80,7 @@ def _divide(logprobs: Sequence[float], lengths: Iterable[int]) -> list[float]:
 
 
 def _argmax(values: Sequence[float]) -> int:
-    return max(range(len(values)), key=values.__getitem__)
+    return values.index(max(values))
 
 
 def named_choice(picked: Picked, language: str) -> int | None:

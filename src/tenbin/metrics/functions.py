@@ -13,22 +13,30 @@ from typing import Any
 
 from tenbin.errors import TaskError
 from tenbin.metrics.base import OVER_CLASSES, Metric
+from tenbin.metrics.filters import Steps
 from tenbin.metrics.patterns import UnjudgedError
 from tenbin.metrics.steps import MISS, shown
 from tenbin.metrics.translation import TRANSLATION, segment_statistics, sentence_score
 from tenbin.records import Failure, Outcome, Prompt, Response, Rolled, Scores, TaskFunction, Text
+from tenbin.records.quick import quick
 
 _LONGEST_MESSAGE = 500
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a filter has read out of the texts of one document."""
 
     answers: Sequence[Any]
     """None where nothing could be read."""
-    single: bool = True
-    """Whether the filter takes one of them; else functions get the list."""
+    steps: Steps | None = None
+    """Of the filter; None: there is none, and the texts stand as they are."""
+
+    @property
+    def single(self) -> bool:
+        """Whether the filter takes one of the answers; else functions get the list."""
+        return self.steps is None or any(name == "take_first" for name, _ in self.steps)
 
     @property
     def texts(self) -> list[Any]:

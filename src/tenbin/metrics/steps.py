@@ -34,6 +34,7 @@ from tenbin.metrics.options import (
 )
 from tenbin.metrics.patterns import UnjudgedError, find_all, substitute
 from tenbin.records import Failure
+from tenbin.records.quick import quick
 
 Answers = Sequence[Any]
 """Texts, None where nothing could be read; lists or numbers after a few of lm-eval's steps."""
@@ -93,6 +94,7 @@ def selector(name: str, **options: Option) -> Callable[[_Selects], _Selects]:
     return declare
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a step may need to know of the question."""

@@ -21,6 +21,7 @@ from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.plan import Plan, Planned
 from tenbin.pipeline.progress import ProgressCounter
 from tenbin.records import Cell, Outcome, Picked, Prompt, Response, Scores, Task, Text
+from tenbin.records.quick import quick
 from tenbin.results.samples import Lengths, failure_of
 
 PORTION = 500
@@ -33,6 +34,7 @@ _Values = tuple[tuple[object, ...], ...]
 _Replies = tuple[Response, Response | None, tuple[Response, ...]]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A document with its answers and what the metrics say of it."""

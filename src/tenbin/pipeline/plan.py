@@ -20,6 +20,7 @@ from tenbin.pipeline.requests import (
     unpack_text,
 )
 from tenbin.records import Cell, Prompt, Request
+from tenbin.records.quick import quick
 
 _TABLES = (
     "CREATE TABLE prompts (id INTEGER PRIMARY KEY, cell INTEGER NOT NULL, document TEXT NOT NULL, "
@@ -37,6 +38,7 @@ _BEFORE_TEXT = [one.name for one in fields(Prompt)].index("text") - 1
 """Fields before `text`, without `cell`, which is the first."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A prompt and the keys under which its answers will arrive."""

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tenbin.records.quick import quick
 from tenbin.records.task import Cell, Kind, Sampling, Thinking
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Document:
     """One row of a data set, checked and brought into its set's common form."""
@@ -23,11 +25,8 @@ class Document:
     row: int | None = None
     """Its number in the split, from 0, as the files list it."""
 
-    def __reduce__(self) -> tuple[type[Document], tuple[Any, ...]]:
-        """As its five values: every document is written and read, and the default takes longer."""
-        return Document, (self.id, self.fields, self.group, self.origin, self.row)
 
-
+@quick
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One document as it is put to the model in one cell."""

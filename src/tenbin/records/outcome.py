@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tenbin.records.quick import quick
 from tenbin.records.response import Failure
 from tenbin.records.task import Cell
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What one metric says of one document."""

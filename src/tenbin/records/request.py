@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tenbin.records.quick import quick
 from tenbin.records.task import Sampling, Thinking
 
 Place: TypeAlias = tuple[int, str, str]
 """Sort key that keeps requests with a common prefix together: (kind, prompt, key)."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Score:
     """Ask for the log-likelihood of each continuation of one prompt."""
@@ -25,6 +27,7 @@ class Score:
         return 0, self.prompt, self.key
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Generate:
     """Ask for a continuation, cut before the first stop string."""
@@ -54,6 +57,7 @@ class Generate:
         return 2, self.prompt, self.key
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Rolling:
     """Ask for the log-likelihood of a whole text."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tenbin.records.quick import quick
+
 Finish = Literal["stop", "end", "length"]
 """What ended a text: a stop string, the model's own end, or the token limit."""
 
@@ -25,6 +27,7 @@ class Usage:
     calls: int = 1
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Scores:
     """The answer to a Score, one entry a continuation."""
@@ -39,6 +42,7 @@ class Scores:
     """None where no server counted."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Picked:
     """The answer to a Score by a model that names one choice and shows no likelihood of texts."""
@@ -60,6 +64,7 @@ class Picked:
     prompt itself shows labels and was asked as it is."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Text:
     """The answer to a Generate."""
@@ -78,6 +83,7 @@ class Text:
     usage: Usage | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Rolled:
     """The answer to a Rolling."""
