@@ -47,6 +47,8 @@ def exact_match(
     Raises:
         UnjudgedError: A pattern ran out of time on the answer or on a reference.
     """
+    if not (ignore_case or ignore_punctuation or ignore_numbers or regexes_to_ignore):
+        return 1.0 if answer in references else 0.0
 
     def reduce(text: str) -> str:
         for pattern in regexes_to_ignore:

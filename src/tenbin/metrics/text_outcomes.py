@@ -84,9 +84,7 @@ def _judge_answers(
     if LANGUAGE in metric.options:
         options = {LANGUAGE: prompt.language, **options}
     values = [
-        metric.unread
-        if answer is None
-        else metric.function(answer, prompt.references, **options)
+        metric.unread if answer is None else metric.function(answer, prompt.references, **options)
         for answer in answers
     ]
     value = fsum(values) / len(values)
