@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from tenbin.errors import TaskError, guess_at
-from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible
+from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible, explain_number
 from tenbin.metrics.options import FUNCTION, check_options
 from tenbin.metrics.patterns import TimeBudget, UnjudgedError, may_be_slow
 from tenbin.metrics.steps import ENDS, FILTERS, MISS, SAY_COUNT, Answers, Setting, Step, shown
@@ -196,6 +196,8 @@ def explain(
             break
         if name == "choice_letter_flexible":
             told += explain_flexible(current, language, setting.known_choices)
+        elif name == "number_flexible":
+            told += explain_number(current, language)
         elif FILTERS[name].selects:
             # Of several answers one is told about, and among one there is no choice.
             told.append(ReadingStep(name, current))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tenbin.errors import TaskError
-from tenbin.metrics.extraction import MOST_CHOICES, read_flexible, read_strict
+from tenbin.metrics.extraction import MOST_CHOICES, read_flexible, read_number, read_strict
 from tenbin.metrics.extraction.labels import read_label
 from tenbin.metrics.extraction.pmmeval import read_pmmeval_letter, read_pmmeval_number
 from tenbin.metrics.extraction.short_answer import read_short_answer
@@ -143,6 +143,11 @@ def _read_pmmeval_letter(text: str, setting: Setting, *, guess: bool = True) -> 
 @step("pmmeval_number")
 def _read_pmmeval_number(text: str, setting: Setting) -> str | None:
     return read_pmmeval_number(text)
+
+
+@step("number_flexible")
+def _read_number(text: str, setting: Setting) -> str | None:
+    return read_number(text, setting.language)
 
 
 @step(

@@ -7,6 +7,7 @@ import string
 from collections.abc import Sequence
 
 from tenbin.metrics.base import metric
+from tenbin.metrics.extraction.numerals import plain_number
 from tenbin.metrics.options import PATTERNS, SWITCH
 from tenbin.metrics.patterns import substitute
 
@@ -65,3 +66,13 @@ def exact_match(
 def format_failure(answer: str, references: Sequence[str]) -> float:
     """0: an answer could be read; where none could, the value is 1."""
     return 0.0
+
+
+@metric("number_match", "generate")
+def number_match(answer: str, references: Sequence[str]) -> float:
+    """1 when the answer is the number of any reference, however it is written; else 0.
+
+    12, 12.0, 012 and +12 are one number, and 1,080 is 1080. A text that is no number equals none.
+    """
+    number = plain_number(answer)
+    return float(number is not None and any(number == plain_number(one) for one in references))

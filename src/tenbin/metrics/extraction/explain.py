@@ -1,4 +1,4 @@
-"""Tell how `flexible` reads an answer, step by step, with the functions that read it.
+"""Tell how `flexible` and `numbers` read an answer, step by step, with the functions that read it.
 
 For reports that show one answer; scoring does not use it.
 """
@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 from tenbin.metrics.extraction.clean import simplify, strip_thinking
 from tenbin.metrics.extraction.flexible import mentions_with_stance, read_part, shorten_repetition
+from tenbin.metrics.extraction.number_form import plain_form
+from tenbin.metrics.extraction.numbers import read_parts
+from tenbin.metrics.extraction.numbers import shorten_repetition as shorten_numbers
+from tenbin.metrics.extraction.numerals import canonical
 from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.strict import read_strict
 
@@ -21,7 +25,7 @@ class ReadingStep:
     text: str | None
     """None when nothing can be read."""
     mentions: tuple[tuple[str, str], ...] = ()
-    """Letters that were found, each with its stance: `announced`, `denied`, …"""
+    """Letters or numbers that were found, each with its stance or role: `announced`, `denied`, …"""
     too_slow: bool = False
     """Whether its pattern takes too long: then there is no text."""
 
@@ -55,4 +59,27 @@ def explain_flexible(text: str, language: str, count: int) -> list[ReadingStep]:
         steps.append(ReadingStep("letters", letter, mentions))
         if letter is not None:
             break
+    return steps
+
+
+def explain_number(text: str, language: str) -> list[ReadingStep]:
+    """The steps of `read_number`; the last one's text is what it gives."""
+    spoken = strip_thinking(text)
+    steps: list[ReadingStep] = []
+    if spoken != text:
+        steps.append(ReadingStep("without thinking", spoken))
+    if spoken is None:
+        return steps
+    plain = shorten_numbers(plain_form(spoken))
+    if plain != spoken:
+        steps.append(ReadingStep("plain form", plain))
+    for reading in read_parts(plain, language):
+        if reading.part != plain:
+            steps.append(ReadingStep("part", reading.part))
+        mentions = tuple(
+            (canonical(one.numeral.value), one.role.name.lower().replace("_", " "))
+            for one in reading.mentions
+        )
+        number = None if reading.value is None else canonical(reading.value)
+        steps.append(ReadingStep(f"numbers, by {reading.by}", number, mentions))
     return steps

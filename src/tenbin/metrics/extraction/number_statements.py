@@ -1,0 +1,166 @@
+"""Find the statements of an answer that say what the answer is."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tenbin.metrics.extraction.number_mentions import Mention, Role, Sentence
+from tenbin.metrics.extraction.number_patterns import SENTENCE_END, Patterns, patterns_of
+from tenbin.metrics.extraction.number_words import number_words
+
+_REACH = 240
+_NEAR_LETTERS = 14
+_SHORT_REST = 30
+_OPERATOR = re.compile(r"[×x*+÷/=-]")
+_SHARE = re.compile(r"\s?%?\s(?:of|de|von|от|di)\s[^\d,]{0,12}\d", re.IGNORECASE)
+"""A share of another number: "1/4 of 80, which is 20"."""
+_BEFORE_RESULT = re.compile(r"=\s*[^\d=,;]{0,6}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What an answer phrase announces."""
+
+    value: Fraction | None
+    at: int
+    firm: bool
+    """Whether it holds whatever follows; else only where no calculation does."""
+    end: int = 0
+    settled: bool = True
+    """Whether it is one number: "12 or 14" is not."""
+
+
+def find_statements(
+    part: str, mentions: list[Mention], sentences: list[Sentence], language: str
+) -> Statement | None:
+    """The statement that counts: the last firm one, else the last one without a later calculation.
+
+    Args:
+        part: A part of an answer in plain form.
+        mentions: Its numbers.
+        sentences: Its sentences.
+        language: The prompt's language.
+    """
+    patterns = patterns_of(language)
+    found = _announced(part, mentions, language) + _confirmed(part, mentions, patterns)
+    found.sort(key=lambda one: one.at)
+    firm = [one for one in found if one.firm]
+    if firm:
+        return firm[-1]
+    calculated = part.rfind("=")
+    concluded = max((match.end() for match in patterns.conclusion.finditer(part)), default=-1)
+    last = found[-1:]
+    return next((one for one in last if one.end > max(calculated, concluded - 1)), None)
+
+
+def _confirmed(part: str, mentions: list[Mention], patterns: Patterns) -> list[Statement]:
+    """Numbers after which a phrase says that they are the answer."""
+    return [
+        Statement(one.numeral.value, one.start, firm=True, end=one.end)
+        for one in mentions
+        if one.role >= Role.ASIDE and patterns.confirmed.match(part, one.end)
+    ]
+
+
+def _announced(part: str, mentions: list[Mention], language: str) -> list[Statement]:
+    """Numbers that an answer noun announces."""
+    patterns = patterns_of(language)
+    starts = [one.start for one in mentions]
+    found: list[Statement] = []
+    for match in patterns.announced.finditer(part):
+        clause = part[max(0, match.start() - 60) : match.start()]
+        if patterns.condition.search(clause):
+            continue
+        begin = match.end()
+        while begin < len(part) and part[begin] in " \t\n\"'([「『":
+            begin += 1
+        end, asked = _sentence_end(part, begin)
+        inside = mentions[bisect_left(starts, match.end()) : bisect_left(starts, end)]
+        counted = [one for one in inside if one.role in (Role.ASIDE, Role.BARE)]
+        if asked:
+            continue
+        if counted:
+            found.append(_statement(part, match, counted, end, patterns))
+        elif not inside:
+            value = spelled_out(part[begin:end], language)
+            if value is not None:
+                found.append(Statement(value, match.start(), firm=True, end=end))
+    return found
+
+
+def _sentence_end(part: str, begin: int) -> tuple[int, bool]:
+    match = SENTENCE_END.search(part, begin, begin + _REACH)
+    if match is None:
+        return min(len(part), begin + _REACH), False
+    return match.start(), any(mark in match[0] for mark in "?？؟")
+
+
+def _statement(
+    part: str, match: re.Match[str], counted: list[Mention], end: int, patterns: Patterns
+) -> Statement:
+    first = counted[0]
+    bare = [one for one in counted if one.role is Role.BARE] or counted
+    gap = part[match.end() : first.start]
+    letters = sum(map(str.isalpha, gap))
+    at_once = patterns.near.match(gap) is not None
+    near = letters <= _NEAR_LETTERS and not re.search(r"\S.*[,;、،]", gap.strip())
+    chained = len(bare) > 1 and _OPERATOR.search(part[first.end : bare[1].start]) is not None
+    equation = chained and "=" in part[first.end : end]
+    share = len(bare) > 1 and _SHARE.match(part, first.end) is not None
+    if near and not equation and not share:
+        value: Fraction | None = first.numeral.value
+        rest = part[first.end : end]
+        short = len(rest) <= _SHORT_REST or "(" in rest[:_SHORT_REST]
+        firm = bool(match["is"]) or (at_once and short and not chained)
+    else:
+        value = last_result(part, bare)
+        firm = bool(match["is"])
+    settled = not (near and len(bare) > 1 and _is_choice(part, first, bare[1], patterns))
+    firm = firm and not match["weak"]
+    return Statement(value if settled else None, match.start(), firm, end, settled)
+
+
+def _is_choice(part: str, one: Mention, other: Mention, patterns: Patterns) -> bool:
+    """Whether two numbers are given to choose from: "12 or 14", "12 apples or 14 apples"."""
+    joint = patterns.alternative.match(part[one.end : other.start])
+    if joint is None:
+        return False
+    return part[other.end :].lstrip().startswith(joint["unit"])
+
+
+def last_result(part: str, mentions: list[Mention]) -> Fraction:
+    """The last number after "=", else the last one that is no aside."""
+    results = [
+        one for one in mentions if _BEFORE_RESULT.search(part[max(0, one.start - 12) : one.start])
+    ]
+    bare = [one for one in mentions if one.role is Role.BARE]
+    return (results or bare or mentions)[-1].numeral.value
+
+
+_JOINT = re.compile(r"[\s-]+(?:(?:y|e|et|na)\b)?[\s-]*")
+_GERMAN = re.compile(r"(\w+?)und(\w+)")
+
+
+def spelled_out(text: str, language: str) -> Fraction | None:
+    """The number that a text begins with in words, such as "twenty-one"."""
+    patterns, table = patterns_of(language), number_words(language).numerals
+    stripped = text.lstrip(" \"'([「『:：")
+    german = _GERMAN.match(stripped.lower()) if language == "de" else None
+    if german and german[1] in table and german[2] in table:
+        return Fraction(table[german[1]] + table[german[2]])
+    first = patterns.numeral_word.match(stripped)
+    if first is None:
+        return None
+    value = table.get(" ".join(first[0].lower().split()))
+    if value is None:
+        return None
+    rest = stripped[first.end() :]
+    if value >= 20 and value % 10 == 0:
+        joint = _JOINT.match(rest)
+        second = patterns.numeral_word.match(rest[joint.end() :]) if joint else None
+        more = table.get(second[0].lower(), 0) if second else 0
+        value += more if more < 10 else 0
+    return Fraction(value)
