@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tenbin.cli import main
 from tests.conftest import SHARED
 from tests.oracle.rendering import Row, read_rows
 from tests.oracle.test_published_prompts import preview, same
@@ -15,7 +17,7 @@ from tests.oracle.test_published_prompts import preview, same
 pytestmark = pytest.mark.real_data
 
 LANGUAGES = ("en", "ko", "zh")
-ROWS = {"xnli": (120, 120, 120)}
+ROWS = {"mmmlu": (400, 400, 400), "mhellaswag": (120, 120, 114), "xnli": (120, 120, 120)}
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +66,37 @@ def test_letters(
             for row in language
         ],
     )
+
+
+def test_word_problems(
+    published: Row, real_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = ",".join(f"pmmeval_mgsm_{language}-1.0-p-mmeval" for language in LANGUAGES)
+    got = preview(capsys, real_data, "--tasks", tasks)
+    expected = []
+    for language in LANGUAGES:
+        rows = read_rows(real_data / "pmmeval" / "mgsm" / language / "test.jsonl.gz")
+        assert len(rows) == 250
+        phrase = published["mgsm"]["phrase"][language]
+        expected += [
+            {
+                "prompt": worded(published["mgsm"]["doc_to_text"], {**row, "phrase": phrase}),
+                "target": phrase + row["answer"].replace(",", ""),
+                "doc_id": row["id"],
+                "stop": [],
+            }
+            for row in rows
+        ]
+    same(got, expected)
+
+
+def test_phrases_of_languages_without_rows_here(
+    published: Row, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The languages of which no rows were found, on the rows that come with tenbin."""
+    names = ",".join(f"pmmeval_mgsm_{one}-1.0-p-mmeval" for one in published["mgsm"]["phrase"])
+    arguments = ["preview", "--format", "jsonl", "--sample_data", "--tasks", names, "--limit", "1"]
+    assert main(arguments) == 0
+    prompts = [json.loads(line)["prompt"] for line in capsys.readouterr().out.splitlines()]
+    for prompt, phrase in zip(prompts, published["mgsm"]["phrase"].values(), strict=True):
+        assert prompt.count(f'"{phrase}"') == 2
