@@ -68,9 +68,7 @@ def test_letters(
     )
 
 
-def test_word_problems(
-    published: Row, real_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_word_problems(published: Row, real_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tasks = ",".join(f"pmmeval_mgsm_{language}-1.0-p-mmeval" for language in LANGUAGES)
     got = preview(capsys, real_data, "--tasks", tasks)
     expected = []
@@ -86,7 +84,9 @@ def test_word_problems(
                 "stop": [],
             }
             for row in rows
+            if row["question"]
         ]
+    assert len(expected) == 744, "six Korean rows have no question"
     same(got, expected)
 
 

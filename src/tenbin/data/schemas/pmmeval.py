@@ -8,6 +8,7 @@ import re
 from tenbin.data.rows import Row
 from tenbin.data.schemas.checks import (
     LETTERS,
+    Dropped,
     check_texts,
     refuse,
     take,
@@ -83,9 +84,11 @@ def pmmeval_xnli_document(row: Row, number: int) -> Document:
     return Document(identifier, fields, identifier, row.origin, number)
 
 
-def pmmeval_mgsm_document(row: Row, number: int) -> Document:
+def pmmeval_mgsm_document(row: Row, number: int) -> Document | Dropped:
     """Read a word problem; `number` is its answer without the marks of thousands."""
     identifier = take_identifier(row, "id", number)
+    if row.values.get("question") == "":
+        return Dropped("the question is empty")
     answer = take(row, "answer", "a number, also as text")
     written = str(answer).strip()
     if isinstance(answer, bool) or _NUMBER.fullmatch(written) is None:
