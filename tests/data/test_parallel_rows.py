@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tenbin.data import DataChoice, load_documents
 from tenbin.data.schemas.parallel import without_full_stop, xcopa_relations
 from tenbin.errors import DataError
+from tenbin.records import Dataset
 from tests.data.written_rows import write_rows
 from tests.oracle.rendering import read_rows
 
@@ -163,3 +165,63 @@ def test_bmlama_refuses(tmp_path, load, field, changes):
     write_rows(tmp_path / "bmlama53/en/test.jsonl", [bmlama_row("Peru, Italien", **changes)])
     with pytest.raises(DataError, match=f"field `{field}`"):
         load("bmlama53", "test", "en")
+
+
+def belebele_row(**changes):
+    answers = {f"mc_answer{place}": f"answer {place}" for place in range(1, 5)}
+    row = {"link": "https://example.org/a", "question_number": 2, "flores_passage": "It rains."}
+    return {**row, **answers, "question": "Why?", "correct_answer_num": "4", **changes}
+
+
+def test_belebele_fields(tmp_path, load):
+    rows = [belebele_row(), belebele_row(question_number="1", correct_answer_num=1)]
+    write_rows(tmp_path / "belebele/jpn_Jpan/test.jsonl", rows)
+    first, second = load("belebele", "test", "jpn_Jpan").documents
+    assert first.id == first.fields["id"] == "https://example.org/a#2"
+    assert (second.id, second.fields["label"]) == ("https://example.org/a#1", 0)
+    assert first.group == second.group == "https://example.org/a"
+    assert first.fields["answers"] == ["answer 1", "answer 2", "answer 3", "answer 4"]
+    assert first.fields["label"] == 3
+
+
+@pytest.mark.parametrize("answer", ["0", "5", 0, "D"])
+def test_belebele_answers_are_numbered_from_one(tmp_path, load, answer):
+    rows = [belebele_row(correct_answer_num=answer)]
+    write_rows(tmp_path / "belebele/jpn_Jpan/test.jsonl", rows)
+    with pytest.raises(
+        DataError, match=r"`correct_answer_num` .* accepted: an integer from 1 to 4"
+    ):
+        load("belebele", "test", "jpn_Jpan")
+
+
+def test_global_mmlu_fields(tmp_path, load):
+    row = {"sample_id": "law/test/1", "subject": "law", "subject_category": "Humanities"}
+    row |= {"question": "Why?", **{f"option_{letter}": letter * 2 for letter in "abcd"}}
+    row |= {"answer": "C", "cultural_sensitivity_label": "CS"}
+    write_rows(tmp_path / "global_mmlu/ja/test.jsonl", [row])
+    (document,) = load("global_mmlu", "test", "ja").documents
+    assert document.fields == {
+        "id": "law/test/1",
+        "subject": "law",
+        "category": "Humanities",
+        "sensitivity": "CS",
+        "question": "Why?",
+        "options": ["aa", "bb", "cc", "dd"],
+        "label": 2,
+    }
+
+
+def test_sample_rows_of_another_language_stand_in(tmp_path):
+    loaded = load_documents(Dataset("belebele", "kac_Latn"), "test", DataChoice(sample_data=True))
+    assert loaded.notices == (
+        "belebele has no sample rows in kac_Latn: those in eng_Latn are read",
+    )
+    assert loaded.documents[0].fields["question"].startswith("At what time")
+    own = load_documents(Dataset("belebele", "jpn_Jpan"), "test", DataChoice(sample_data=True))
+    assert own.notices == ()
+
+
+def test_rows_of_another_language_never_stand_in_for_the_user_s(tmp_path, load):
+    write_rows(tmp_path / "belebele/eng_Latn/test.jsonl", [belebele_row()])
+    with pytest.raises(DataError, match="Belebele test"):
+        load("belebele", "test", "kac_Latn")

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.config import build_config
+from tenbin.data.load import SAMPLE_DATA
+from tenbin.data.sources.pinned import pinned_sets
 from tenbin.pipeline.cells import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.records import Task
@@ -30,7 +32,7 @@ def shots_of(task: Task) -> tuple[int, ...]:
 
 def current() -> dict[str, list[dict[str, Any]]]:
     """What tenbin renders today, by task and version."""
-    tasks = {f"{task.name}-{task.version}": task for task in load_registry().all()}
+    tasks = {f"{task.name}-{task.version}": task for task in golden_tasks()}
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in tasks}
     for profile in PROFILES:
         for shots in (0, 2):
@@ -40,9 +42,23 @@ def current() -> dict[str, list[dict[str, Any]]]:
                 for name, task in tasks.items()
                 if profile in profiles_of(task) and shots in shots_of(task)
             ]
-            for name, row in _rows(names, shots, profile):
+            for name, row in rows_of(names, shots, profile):
                 found[name].append(row)
     return found
+
+
+def golden_tasks() -> list[Task]:
+    """The tasks that have golden prompts: those with sample rows of their own."""
+    return [task for task in load_registry().all() if not borrows_samples(task)]
+
+
+def borrows_samples(task: Task) -> bool:
+    """Whether the sample rows of another language are shown for this task's."""
+    pinned = pinned_sets().get(task.dataset.name)
+    if pinned is None or pinned.sample_config is None:
+        return False
+    split = next(iter(pinned.versions.values()))[task.split]
+    return not (SAMPLE_DATA / split.folder.replace("{config}", task.dataset.config or "")).is_dir()
 
 
 def profiles_of(task: Task) -> tuple[str | None, ...]:
@@ -50,9 +66,10 @@ def profiles_of(task: Task) -> tuple[str | None, ...]:
     return PROFILES if task.language == "ja" and task.group is None else (None,)
 
 
-def _rows(
+def rows_of(
     names: list[str], shots: int, profile: str | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The golden prompts of these tasks, each with the task's name and version."""
     config = build_config(
         {
             "tasks": ",".join(f"{name}-*" for name in names),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenbin.tasks.registry import load_registry
-from tests.golden.prompts import current, shots_of, stored
+from tests.golden.prompts import borrows_samples, current, golden_tasks, rows_of, shots_of, stored
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -30,7 +30,23 @@ def test_bytes_are_those_of_the_version(name: str, rendered: Rows) -> None:
 
 def test_golden_files_hold_every_template_at_every_shots() -> None:
     golden = stored()
-    for task in load_registry().all():
+    for task in golden_tasks():
         held = {(row["template"], row["shots"]) for row in golden[f"{task.name}-{task.version}"]}
         wanted = {(template, shots) for template in task.templates for shots in shots_of(task)}
         assert held == wanted
+
+
+def test_languages_without_words_of_their_own_are_asked_in_english() -> None:
+    english = {
+        "belebele": "belebele_eng_Latn-1.0",
+        "belebele_gen": "belebele_gen_eng_Latn-1.0",
+        "global_mmlu": "global_mmlu_en-1.0",
+        "global_mmlu_gen": "global_mmlu_gen_en-1.0",
+    }
+    borrowing = [task for task in load_registry().all() if borrows_samples(task)]
+    assert {task.group for task in borrowing} == set(english)
+    one_a_group = {task.group: f"{task.name}-{task.version}" for task in borrowing}
+    for group, name in one_a_group.items():
+        for shots in (0, 2):
+            rendered = json.loads(json.dumps([row for _, row in rows_of([name], shots, None)]))
+            assert rendered == [r for r in stored()[english[group or ""]] if r["shots"] == shots]

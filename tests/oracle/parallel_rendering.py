@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import jinja2
+
 Row = dict[str, Any]
 
 
@@ -59,3 +61,28 @@ def bmlama53(row: Row, number: int) -> Row:
     order = [candidates[(number + place) % len(candidates)] for place in range(len(candidates))]
     sentences = [row["Prompt"].replace("<mask>", candidate) for candidate in order]
     return scored("", "", sentences, order.index(row["Ans"]))
+
+
+def belebele(facts: Row, template: str, row: Row) -> Row:
+    """The prompts of lm-eval and of the paper: `lm-eval`, `paper` and `zero-shot`."""
+    place = {"lm-eval": 0, "paper": 1, "zero-shot": 2}[template]
+    text = facts["belebele"]["wordings"][place]["doc_to_text"]
+    values = {name: row[name] for name in ("flores_passage", "question")}
+    values |= {f"mc_answer{n}": row[f"mc_answer{n}"] for n in range(1, 5)}
+    if template == "paper":
+        text = text.replace(" <Correct answer letter>", "")
+        names = {"<passage>": "flores_passage", "<question>": "question"}
+        names |= {f"<mc answer {n}>": f"mc_answer{n}" for n in range(1, 5)}
+        for printed, name in names.items():
+            text = text.replace(printed, "{{" + name + "}}")
+    prompt = jinja2.Template(text, keep_trailing_newline=True).render(values)
+    if template == "zero-shot":
+        return {"prompt": prompt, "continuations": None}
+    return scored(prompt, " ", list("ABCD"), int(row["correct_answer_num"]) - 1)
+
+
+def global_mmlu(facts: Row, row: Row) -> Row:
+    wording = facts["global_mmlu"]["wordings"][0]
+    prompt = jinja2.Template(wording["doc_to_text"]).render(row)
+    choices = wording["doc_to_choice"]
+    return scored(prompt, wording["target_delimiter"], choices, choices.index(row["answer"]))

@@ -22,6 +22,9 @@ LIMIT = 100
 BMLAMA = ("ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh")
 PAWSX = ("de", "en", "es", "fr", "ja", "ko", "zh")
 XCOPA = ("et", "ht", "it", "id", "qu", "sw", "zh", "ta", "th", "tr", "vi")
+BELEBELE = ("arb_Arab", "eng_Latn", "jpn_Jpan", "swh_Latn", "tha_Thai", "zho_Hant")
+GLOBAL_MMLU = ("ar", "en", "ja", "sw", "zh")
+SAMPLES = Path(__file__).parents[2] / "src" / "tenbin" / "catalog" / "sample_data"
 XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 
 
@@ -33,13 +36,14 @@ def facts() -> Row:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-Preview = Callable[[str], list[Row]]
+Preview = Callable[..., list[Row]]
 
 
 @pytest.fixture
 def preview(real_data: Path, capsys: pytest.CaptureFixture[str]) -> Preview:
-    def rendered(task: str) -> list[Row]:
-        options = ["--format", "jsonl", "--data_dir", str(real_data), "--limit", str(LIMIT)]
+    def rendered(task: str, samples: bool = False) -> list[Row]:
+        rows = ["--sample_data"] if samples else ["--data_dir", str(real_data)]
+        options = ["--format", "jsonl", "--limit", str(LIMIT), *rows]
         code = main(["preview", "--tasks", task, *options])
         captured = capsys.readouterr()
         assert code == 0, captured.err
@@ -82,3 +86,34 @@ def test_bmlama53(language: str, real_data: Path, preview: Preview) -> None:
     scored = [(n, row) for n, row in enumerate(rows) if row["Ans"] != row["Candidate Ans"]]
     expected = [oracle.bmlama53(row, number) for number, row in scored[:LIMIT]]
     same(preview(f"bmlama53_{language}-1.0-fill"), expected)
+
+
+# There are no real rows of these two: the shipped samples have their fields.
+
+
+def sample_rows(*place: str) -> list[Row]:
+    return [json.loads(line) for line in SAMPLES.joinpath(*place).open(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("language", BELEBELE)
+@pytest.mark.parametrize(
+    ("task", "template", "wording"),
+    [
+        ("belebele", "lm-eval", "lm-eval"),
+        ("belebele", "paper", "paper"),
+        ("belebele_gen", "paper", "zero-shot"),
+    ],
+)
+def test_belebele(
+    language: str, task: str, template: str, wording: str, facts: Row, preview: Preview
+) -> None:
+    rows = sample_rows("belebele", language, "test.jsonl")
+    expected = [oracle.belebele(facts, wording, row) for row in rows]
+    same(preview(f"{task}_{language}-1.0-{template}", samples=True), expected)
+
+
+@pytest.mark.parametrize("language", GLOBAL_MMLU)
+def test_global_mmlu(language: str, facts: Row, preview: Preview) -> None:
+    rows = sample_rows("global_mmlu", language, "test.jsonl")
+    expected = [oracle.global_mmlu(facts, row) for row in rows]
+    same(preview(f"global_mmlu_{language}-1.0-lm-eval", samples=True), expected)

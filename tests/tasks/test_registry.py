@@ -198,14 +198,14 @@ def test_tasks_that_share_their_items_say_so(registry: Registry, tmp_path: Path)
     assert scored.parallel == Parallel("id", "mlogiqa", "mlogiqa_mcq")
     assert written.parallel == Parallel("id", "mlogiqa", "mlogiqa_gen")
     assert registry.newest("jnli").parallel is None
-    path = tmp_path / "xcopa_it.yaml"
+    path = tmp_path / "copa_it.yaml"
     text = (
-        "task: xcopa_it\nlanguage: it\nparallel: {key: idx}\ndataset_path: rows\ntest_split: test\n"
+        "task: copa_it\nlanguage: it\nparallel: {key: idx}\ndataset_path: rows\ntest_split: test\n"
         "doc_to_text: '{{ premise }}'\ndoc_to_target: answer\n"
     )
     path.write_text(text, encoding="utf-8")
     (chosen,) = registry.select([str(path)])
-    assert chosen.task.parallel == Parallel("idx", "xcopa", "xcopa")
+    assert chosen.task.parallel == Parallel("idx", "copa", "copa")
     path.write_text(text.replace("key: idx", "keys: idx"), encoding="utf-8")
     with pytest.raises(TaskError, match=r"parallel\.keys: unknown key"):
         registry.select([str(path)])

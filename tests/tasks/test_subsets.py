@@ -12,6 +12,7 @@ from tenbin.errors import DataError, TaskError
 from tenbin.prompts.render import word
 from tenbin.records import Dataset, Document
 from tenbin.tasks.loader import load_file
+from tenbin.tasks.registry import load_registry
 
 FILE = """
 task: regions
@@ -124,3 +125,9 @@ versions:
     old, new = (loaded.task for loaded in load_file(write(tmp_path, text)))
     assert [use.name for use in old.filters] == ["old"]
     assert [use.name for use in new.filters] == ["new"]
+
+
+def test_a_language_may_be_called_otherwise() -> None:
+    task = load_registry().newest("belebele_jpn_Jpan")
+    assert (task.language, task.dataset.config) == ("ja", "jpn_Jpan")
+    assert task.parallel is not None and task.parallel.columns == "belebele"

@@ -133,8 +133,14 @@ def pinned_splits(
     """
     pinned = find_pinned_set(dataset)
     version, notices = _choose_version(pinned, split, choice)
-    wanted = find_split(pinned, version, split, dataset.config)
-    equal = tuple(fill_config(same, dataset.config) for same in pinned.equal_splits(wanted))
+    config = dataset.config
+    wanted = find_split(pinned, version, split, config)
+    if choice.sample_data and pinned.sample_config and not (SAMPLE_DATA / wanted.folder).is_dir():
+        other = pinned.sample_config
+        notices.append(f"{pinned.name} has no sample rows in {config}: those in {other} are read")
+        config = other
+        wanted = find_split(pinned, version, split, config)
+    equal = tuple(fill_config(same, config) for same in pinned.equal_splits(wanted))
     return pinned, equal, notices
 
 

@@ -27,6 +27,7 @@ from tenbin.records import (
 from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
 from tenbin.tasks.sampling import SAMPLING_SETTINGS, sampling_of
 from tenbin.tasks.schema import (
+    LanguageBlock,
     OverrideBlock,
     SubsetBlock,
     TaskFile,
@@ -158,9 +159,9 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
     """The task of one version and of one language or subset."""
     by_version = file.versions.get(version, OverrideBlock())
     subset = file.subsets.get(part)
-    language = file.language if subset else part
-    by_part = subset or file.languages.get(language, OverrideBlock())
-    layers: list[OverrideBlock] = [by_part, by_version, file]
+    by_language = file.languages.get(part, LanguageBlock())
+    language = file.language if subset else by_language.language or part
+    layers: list[OverrideBlock] = [subset or by_language, by_version, file]
     kind = _KINDS[file.output_type]
     if kind == "perplexity":
         _refuse_prompt_keys(file, layers)
@@ -184,7 +185,7 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
         family=file.family or file.task,
         group=(subset.group if subset else None) or file.group,
         kind=kind,
-        dataset=_dataset(file, language, subset),
+        dataset=_dataset(file, part, subset),
         split=_scored_split(file),
         fewshot=FewshotPlan(None) if kind == "perplexity" else _fewshot(file, layers),
         templates=templates,
@@ -205,7 +206,7 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
         repeats=file.repeats,
         title=(subset.title if subset else "") or file.title or file.task_alias or file.task,
         default_shots=file.num_fewshot or 0,
-        parallel=_parallel(file, name, language),
+        parallel=_parallel(file, name, part),
     )
 
 
@@ -231,10 +232,10 @@ def _num_choices(
     return said
 
 
-def _parallel(file: TaskFile, name: str, language: str) -> Parallel | None:
+def _parallel(file: TaskFile, name: str, part: str) -> Parallel | None:
     if file.parallel is None:
         return None
-    columns = file.group or name.removesuffix(f"_{language}")
+    columns = file.group or name.removesuffix(f"_{part}")
     return Parallel(file.parallel.key, file.family or columns, columns)
 
 
@@ -339,9 +340,9 @@ def _about(file: TaskFile) -> About | None:
     return About(given.asks, tuple(given.faults), citation, given.shots, given.note)
 
 
-def _dataset(file: TaskFile, language: str, subset: SubsetBlock | None) -> Dataset:
+def _dataset(file: TaskFile, part: str, subset: SubsetBlock | None) -> Dataset:
     if file.dataset is not None:
-        config = language if file.languages else None
+        config = part if file.languages else None
         return Dataset(file.dataset, config, where=subset.where if subset else {})
     if subset is not None:
         raise TaskError("subsets need `dataset`, a set of the catalogue")

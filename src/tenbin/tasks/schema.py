@@ -137,6 +137,13 @@ class AboutBlock(Block):
     note: str = ""
 
 
+class LanguageBlock(OverrideBlock):
+    """One entry of `languages:`."""
+
+    language: str | None = None
+    """The language's code, where the entry is called otherwise (`jpn_Jpan`: ja)."""
+
+
 class SubsetBlock(OverrideBlock):
     """One entry of `subsets:`: the rows with these values, as a task of their own."""
 
@@ -171,7 +178,7 @@ class TaskFile(OverrideBlock):
     default_template: str | None = None
     versions: dict[str, OverrideBlock] = Field(default_factory=dict)
     version_aliases: dict[str, str] = Field(default_factory=dict)
-    languages: dict[str, OverrideBlock] = Field(default_factory=dict)
+    languages: dict[str, LanguageBlock] = Field(default_factory=dict)
     subsets: dict[str, SubsetBlock] = Field(default_factory=dict)
     about: AboutBlock | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)

@@ -28,7 +28,9 @@ from tenbin.data.schemas.jglue import (
 )
 from tenbin.data.schemas.mlogiqa import mlogiqa_document
 from tenbin.data.schemas.parallel import (
+    belebele_document,
     bmlama_document,
+    global_mmlu_document,
     pawsx_document,
     xcopa_document,
     xnli_document,
@@ -64,7 +66,9 @@ SCHEMAS: Mapping[str, Schema] = {
     "pmmeval_xnli": pmmeval_xnli_document,
     "xquad": xquad_document,
     "text": text_document,
+    "belebele": belebele_document,
     "bmlama": bmlama_document,
+    "global_mmlu": global_mmlu_document,
     "pawsx": pawsx_document,
     "xnli": xnli_document,
     "jmmlu": jmmlu_document,

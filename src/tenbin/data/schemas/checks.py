@@ -48,20 +48,30 @@ def take_text(row: Row, field: str) -> str:
     return value
 
 
-def take_label(row: Row, field: str, count: int, words: Mapping[str, int] | None = None) -> int:
-    """Return an index below `count`, written as a number, as digits or as one of `words`."""
-    accepted = f"an integer from 0 to {count - 1}, as number or string"
+def take_label(
+    row: Row, field: str, count: int, words: Mapping[str, int] | None = None, first: int = 0
+) -> int:
+    """Return an index below `count`, written as a number, as digits or as one of `words`.
+
+    Args:
+        row: The row.
+        field: The field of the label.
+        count: How many labels there are.
+        words: Label words and the index that each stands for.
+        first: The number that the row writes for index 0.
+    """
+    accepted = f"an integer from {first} to {first + count - 1}, as number or string"
     if words:
         accepted += f", or one of {', '.join(words)}"
     value = take(row, field, accepted)
     index: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
-        index = value
+        index = value - first
     elif isinstance(value, str):
         written = value.strip()
         # Python refuses to read numbers of thousands of digits.
         if written.isascii() and written.isdigit() and len(written) < 20:
-            index = int(written)
+            index = int(written) - first
         elif words:
             index = words.get(written, words.get(written.lower()))
     if index is None or not 0 <= index < count:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from tenbin.data.rows import Row
-from tenbin.data.schemas.checks import Dropped, refuse, take, take_label, take_text
+from tenbin.data.schemas.checks import LETTERS, Dropped, refuse, take, take_label, take_text
 from tenbin.data.sources.pinned import CATALOG
 from tenbin.records import Document
 
@@ -129,6 +129,37 @@ def bmlama_document(row: Row, number: int) -> Document | Dropped:
         "label": candidates.index(answer),
     }
     return Document(str(number), fields, None, row.origin, number)
+
+
+def belebele_document(row: Row, number: int) -> Document:
+    """Read a passage with a question and four answers; passage and question name the item."""
+    link = take_text(row, "link")
+    question_number = take_label(row, "question_number", 9, first=1) + 1
+    answers = [take_text(row, f"mc_answer{place}") for place in range(1, 5)]
+    identifier = f"{link}#{question_number}"
+    fields = {
+        "id": identifier,
+        "passage": take_text(row, "flores_passage"),
+        "question": take_text(row, "question"),
+        "answers": answers,
+        "label": take_label(row, "correct_answer_num", 4, first=1),
+    }
+    return Document(identifier, fields, link, row.origin, number)
+
+
+def global_mmlu_document(row: Row, number: int) -> Document:
+    """Read a question of MMLU with four options."""
+    identifier = take_text(row, "sample_id")
+    fields = {
+        "id": identifier,
+        "subject": take_text(row, "subject"),
+        "category": row.values.get("subject_category"),
+        "sensitivity": row.values.get("cultural_sensitivity_label"),
+        "question": take_text(row, "question"),
+        "options": [take_text(row, f"option_{letter}") for letter in "abcd"],
+        "label": take_label(row, "answer", 4, LETTERS),
+    }
+    return Document(identifier, fields, None, row.origin, number)
 
 
 @cache

@@ -95,6 +95,8 @@ class PinnedSet:
     withdrawn: str = ""
     collection: str | None = None
     """The sets that it is published with; users choose one version for all of them."""
+    sample_config: str | None = None
+    """The part whose sample rows are shown for parts that have none."""
 
     def equal_splits(self, split: Split) -> tuple[Split, ...]:
         """Return `split`, then the splits of other versions that hold the very same files."""
@@ -233,6 +235,7 @@ def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
         configs=tuple(entry.get("configs", ())),
         withdrawn=entry.get("withdrawn", ""),
         collection=entry.get("collection"),
+        sample_config=entry.get("sample_config"),
     )
 
 
