@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from tenbin.statistics.paired import Comparison
 
 POWER = 0.8
+LEVEL = 0.05
 CORRELATION = 0.5
 """Taken between two models on one document where only one of them is known; see
 docs/statistics.md."""
@@ -75,3 +77,27 @@ def detectable_difference(stderr: float, degrees: int) -> float:
         degrees: Clusters less one (paired), or of both sides together (unpaired).
     """
     return (t_quantile(degrees) + t_point(POWER, degrees)) * stderr
+
+
+def documents_needed(
+    difference: float, stderr: float | None, documents: int, tests: int = 1
+) -> int | None:
+    """Documents on which a difference would be found with 80 % power, if it is the true one.
+
+    Args:
+        difference: As observed.
+        stderr: Its error on `documents` documents; None where it is not known.
+        documents: How many there were.
+        tests: That share the level of 5 %.
+
+    Returns:
+        Two digits of the number, rounded up; None without a difference, or without an error.
+    """
+    from scipy.special import ndtri  # type: ignore[import-untyped]
+
+    if not difference or not stderr:
+        return None
+    wanted = float(ndtri(1 - LEVEL / 2 / tests) + ndtri(POWER))
+    number = documents * (wanted * stderr / difference) ** 2
+    unit: int = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
+    return math.ceil(number / unit) * unit

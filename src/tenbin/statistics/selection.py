@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Numbers = NDArray[np.intp]
 
-FOLDS = 10
-REPEATS = 20
+FOLDS = 3
+"""With more folds, folds choose on nearly the same documents: where options are equally good, each
+fold is then scored by an option that was lucky elsewhere, and so unlucky in it."""
+REPEATS = 30
 """Divisions into folds that are averaged, so that the result does not depend on one of them."""
-HALVES = 60
-"""Halves of the documents that tell how much an honest score varies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Choice:
     """The documents as scored by the option that the others chose; its value is unbiased."""
     shares: tuple[float, ...]
     """How often each option was chosen over all folds."""
-    deviation: float | None
-    """Of the honest score, over halves of the documents."""
+    stderr: float | None
+    """Of the options' own scores, the mean over how often each was chosen."""
 
     @property
     def optimism(self) -> float:
@@ -95,8 +95,20 @@ def cross_fitted(
         float(scores[best]),
         _averaged(options, chosen[:, numbers]),
         tuple(float(share) for share in shares),
-        race.deviation(generator, folds),
+        _mean_stderr(options, shares),
     )
+
+
+def _mean_stderr(options: Sequence[Measured], shares: Array) -> float | None:
+    """The root of the options' squared errors, weighted by how often each was chosen."""
+    errors = [
+        (estimate(option).stderr, float(share))
+        for option, share in zip(options, shares, strict=True)
+        if share > 0
+    ]
+    if any(stderr is None for stderr, _ in errors):
+        return None
+    return math.sqrt(math.fsum(share * (stderr or 0.0) ** 2 for stderr, share in errors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,39 +135,18 @@ class _Race:
         chosen: Numbers = picks[fold_of]
         return chosen
 
-    def deviation(self, generator: np.random.Generator, folds: int) -> float | None:
-        """The deviation of the honest score over halves of the clusters, each chosen anew.
-
-        For a mean, halves vary as much around all documents as those do around the truth. None
-        where a half would hold a single cluster.
-        """
-        import numpy as np
-
-        count = self.sums.shape[1]
-        if count < 4:
-            return None
-        found = []
-        for _ in range(HALVES):
-            part = generator.permutation(count)[: count // 2]
-            rounds = [
-                self.score(self.sums[self.run(part, generator, folds), part].sum(axis=0))
-                for _ in range(2)
-            ]
-            found.append(np.mean(rounds))
-        return float(np.std(found, ddof=1))
-
 
 def honest_estimate(choice: Choice, seed: int, top: float | None) -> Estimate:
     """The honest score with an error that accounts for the choice.
 
-    With the folds' choices taken as fixed, the error is too small where options are close, because
-    choices and scores are correlated; from halves, which choose with fewer documents, it is too
-    large. The mean of both variances gives the right coverage, as simulations showed.
+    Averaged over cuts, a document's value lies between those that the options gave it, and so
+    varies less than any option's. The honest score is no more certain than the score of an option
+    that was named beforehand: the larger of the two variances is used.
     """
     given = estimate(choice.honest, seed, top)
-    if given.stderr is None or choice.deviation is None or given.value is None:
+    if given.stderr is None or choice.stderr is None or given.value is None:
         return given
-    stderr = math.sqrt((given.stderr**2 + choice.deviation**2) / 2)
+    stderr = max(given.stderr, choice.stderr)
     degrees = given.clusters - 1
     if given.method == "wilson" and top is not None:
         low, high = wilson_interval(given.value, stderr, given.clusters, degrees, top)

@@ -1,17 +1,18 @@
-"""How much of a score's variance comes from the prompt, the examples and the items.
+"""How much of a score's variance comes from the wording, the examples and the documents.
 
-Values of one metric for every template × sample of examples × document are treated as a crossed
-design without repetition, each factor random. Mean squares and their expectations give the variance
-components (analysis of variance by the method of moments); they add up to the variance of one
-score: one template, one sample of examples, n documents.
+Values of one metric for every template × sample of examples × document form a crossed design
+without repetition. A template's score is a mean over documents, so scores of equally good templates
+differ by chance: what that alone explains, estimated from how clusters of documents change the
+scores, is subtracted before anything is called an effect of the wording.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import prod
 from typing import TYPE_CHECKING
+
+from tenbin.statistics.measured import number_clusters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,98 +20,158 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_FACTORS = ("prompt", "examples", "items")
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A test of whether templates differ at all."""
+
+    f: float
+    """How far scores lie apart, over how far they would by chance."""
+    p_value: float
+    """Of equally good templates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The variance of one score, divided by its sources."""
+    """The variance of one score, divided by its sources.
+
+    A score is that of one template with one sample of examples on this many documents. Shares are
+    of the sum of what is above zero; `components` has the estimates as they are.
+    """
 
     variance: float
-    """Of the score of one template with one draw of examples on this many documents."""
     prompt: float
-    """Share of the variance due to the wording: its own effect, and its interaction with items."""
+    """Share due to the wording: how far scores of templates differ beyond chance."""
     examples: float
-    """Share due to the sample of examples, with all its interactions."""
+    """Share due to the sample of examples, likewise, and to its interaction with the wording."""
     items: float
-    """Share due to the sample of documents."""
+    """Share due to the sample of documents: what templates and examples have in common."""
+    chance: float
+    """Share due to the interaction of wording or examples with single documents, which cannot be
+    told from chance without repetition."""
     components: dict[str, float]
-    """Variance of each effect on a single value; interactions joined by ` × `."""
+    """Variance from each source. An estimate may be below zero, where the truth is near it."""
+    templates_differ: Difference | None
+    """None with one template, or fewer than two clusters."""
 
 
-def variance_shares(values: Array) -> Shares:
+def variance_shares(values: Array, clusters: Sequence[str | None]) -> Shares:
     """Divide the variance of a score.
 
     Args:
-        values: Templates × draws × documents; an axis of length 1 takes no part.
+        values: Templates × samples of examples × documents.
+        clusters: The cluster of each document.
     """
-    components = variance_components(values)
-    documents = values.shape[2]
-    parts = {"prompt": 0.0, "examples": 0.0, "items": 0.0}
-    for name, component in components.items():
-        factors = name.split(" × ")
-        # What changes from document to document is averaged over them.
-        weight = component / documents if "items" in factors else component
-        if "examples" in factors:
-            parts["examples"] += weight
-        elif "prompt" in factors:
-            parts["prompt"] += weight
-        else:
-            parts["items"] += weight
-    total = sum(parts.values())
-    shares = {name: part / total if total else 0.0 for name, part in parts.items()}
-    return Shares(total, **shares, components=components)
+    components = variance_components(values, clusters)
+    kept = {name: max(0.0, found) for name, found in components.items()}
+    total = sum(kept.values())
+    shares = {name: found / total if total else 0.0 for name, found in kept.items()}
+    return Shares(
+        total,
+        **shares,
+        components=components,
+        templates_differ=templates_differ(values.mean(axis=1), clusters),
+    )
 
 
-def variance_components(values: Array) -> dict[str, float]:
-    """Variance of every effect, interactions included; what comes out below zero is zero.
+def variance_components(values: Array, clusters: Sequence[str | None]) -> dict[str, float]:
+    """The variance of a score from each source, as estimated: below zero where it happens to be.
 
-    The interaction of all factors that vary cannot be told from chance without repetition.
+    Args:
+        values: Templates × samples of examples × documents.
+        clusters: The cluster of each document.
     """
-    lengths = dict(zip(_FACTORS, values.shape, strict=True))
-    varying = [name for name in _FACTORS if lengths[name] > 1]
-    effects = [
-        frozenset(names)
-        for size in range(1, len(varying) + 1)
-        for names in combinations(varying, size)
-    ]
-    squares = {effect: _mean_square(values, effect) for effect in effects}
-    components: dict[frozenset[str], float] = {}
-    # From the widest interaction down: a mean square expects its own component, times the number
-    # of values behind each of its levels, and those of every wider interaction.
-    for effect in sorted(effects, key=len, reverse=True):
-        wider = sum(
-            prod(lengths[name] for name in varying if name not in other) * components[other]
-            for other in components
-            if effect < other
-        )
-        repeated = prod(lengths[name] for name in varying if name not in effect)
-        components[effect] = (squares[effect] - wider) / repeated
-    ordered = sorted(effects, key=lambda effect: (len(effect), _position(effect)))
-    return {_name(effect): max(0.0, components[effect]) for effect in ordered}
+    moved = _influences(values, clusters)
+    scores = values.mean(axis=2)
+    inflation = len(moved) / (len(moved) - 1) if len(moved) > 1 else 1.0
+
+    def beyond_chance(form: str) -> float:
+        by_chance = inflation * sum(_quadratic(one, form) for one in moved)
+        return _quadratic(scores, form) - by_chance
+
+    noise = inflation * float((moved**2).mean(axis=(1, 2)).sum())
+    common = inflation * sum(_common(one) for one in moved)
+    prompts, examples = scores.shape
+    found = {"prompt": 0.0, "examples": 0.0, "items": common, "chance": noise - common}
+    if prompts > 1:
+        found["prompt"] = beyond_chance("prompt")
+    if examples > 1:
+        found["examples"] = beyond_chance("examples")
+    if prompts > 1 and examples > 1:
+        found["examples"] += beyond_chance("both")
+    return found
 
 
-def _mean_square(values: Array, effect: frozenset[str]) -> float:
-    """The sum of squares of an effect over its degrees of freedom."""
+def templates_differ(values: Array, clusters: Sequence[str | None]) -> Difference | None:
+    """Test whether templates differ, by the F distribution.
+
+    The mean square between templates is compared with that of wording × documents, which is what
+    it would be if templates were equally good; both by cluster.
+
+    Args:
+        values: Templates × documents.
+        clusters: The cluster of each document.
+    """
+    from scipy.special import fdtrc  # type: ignore[import-untyped]
+
+    moved = _influences(values[:, None, :], clusters)[:, :, 0]
+    templates, count = values.shape[0], len(moved)
+    if templates < 2 or count < 2:
+        return None
+    own = moved - moved.mean(axis=1, keepdims=True)
+    by_chance = count / (count - 1) * float((own**2).sum()) / (templates - 1)
+    between = float(values.mean(axis=1).var(ddof=1))
+    if by_chance <= 1e-24:
+        differ = between > 1e-24
+        return Difference(float("inf") if differ else 0.0, 0.0 if differ else 1.0)
+    f = between / by_chance
+    freedom = (templates - 1, (templates - 1) * (count - 1))
+    return Difference(f, float(fdtrc(*freedom, f)))
+
+
+def _influences(values: Array, clusters: Sequence[str | None]) -> Array:
+    """How much each cluster moves each score, clusters × templates × samples; sums are 0."""
     import numpy as np
 
-    others = tuple(at for at, name in enumerate(_FACTORS) if name not in effect)
-    estimate = np.zeros([1 if at in others else n for at, n in enumerate(values.shape)])
-    inside = [at for at, name in enumerate(_FACTORS) if name in effect]
-    # Inclusion and exclusion over the margins leaves what no smaller effect explains.
-    for size in range(len(inside) + 1):
-        for kept in combinations(inside, size):
-            averaged = tuple(at for at in range(values.ndim) if at not in kept)
-            margin = values.mean(axis=averaged, keepdims=True)
-            estimate = estimate + (-1) ** (len(inside) - size) * margin
-    repeated = prod(values.shape[at] for at in others)
-    freedom = prod(values.shape[at] - 1 for at in inside)
-    return float((estimate**2).sum() * repeated / freedom)
+    numbers = np.array(number_clusters(clusters), dtype=np.intp)
+    deviations = (values - values.mean(axis=2, keepdims=True)) / values.shape[2]
+    moved = np.zeros((int(numbers.max()) + 1, *values.shape[:2]))
+    np.add.at(moved, numbers, np.moveaxis(deviations, 2, 0))
+    return moved
 
 
-def _position(effect: frozenset[str]) -> tuple[int, ...]:
-    return tuple(sorted(_FACTORS.index(name) for name in effect))
+def _quadratic(table: Array, form: str) -> float:
+    """The method-of-moments estimate of one effect in a table of templates × samples.
+
+    A quadratic form of the table: applied to what clusters contribute, it gives what chance adds.
+    """
+    prompts: int = table.shape[0]
+    examples: int = table.shape[1]
+    rows: Array = table.mean(axis=1)
+    columns: Array = table.mean(axis=0)
+    rest = table - rows[:, None] - columns[None, :] + table.mean()
+    both = 0.0
+    if prompts > 1 and examples > 1:
+        both = float((rest**2).sum()) / ((prompts - 1) * (examples - 1))
+    if form == "prompt":
+        return float(rows.var(ddof=1)) - both / examples
+    if form == "examples":
+        return float(columns.var(ddof=1)) - both / prompts
+    return both
 
 
-def _name(effect: frozenset[str]) -> str:
-    return " × ".join(name for name in _FACTORS if name in effect)
+def _common(moved: Array) -> float:
+    """What a cluster does to all scores alike: the mean product of two scores' influences.
+
+    The two differ in template and in sample, as far as there are several, so that neither the
+    wording's nor the examples' interaction with documents is in it.
+    """
+    prompts: int = moved.shape[0]
+    examples: int = moved.shape[1]
+    every, rows, columns = float(moved.sum()) ** 2, moved.sum(axis=1), moved.sum(axis=0)
+    squares = float((moved**2).sum())
+    if prompts > 1 and examples > 1:
+        pairs = every - float((rows**2).sum()) - float((columns**2).sum()) + squares
+        return pairs / (prompts * (prompts - 1) * examples * (examples - 1))
+    count = prompts * examples
+    return (every - squares) / (count * (count - 1)) if count > 1 else squares

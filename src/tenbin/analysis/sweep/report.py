@@ -7,7 +7,7 @@ the difference is called optimism.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -19,9 +19,11 @@ from tenbin.results.schema import RunResult
 from tenbin.statistics.intervals import Estimate, estimate
 from tenbin.statistics.measured import Measured
 from tenbin.statistics.paired import Comparison, compare, holm
-from tenbin.statistics.power import interval_of
+from tenbin.statistics.power import documents_needed, interval_of
 from tenbin.statistics.selection import FOLDS, REPEATS, best_of, cross_fitted, honest_estimate
-from tenbin.statistics.variance import Shares, variance_shares
+from tenbin.statistics.variance import Shares, templates_differ, variance_shares
+
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +114,23 @@ class Choice:
     """The naive score less the honest one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllTogether:
+    """What can be said of all options together, without choosing one."""
+
+    p_value: float | None
+    """Of options that are equally good; None where that cannot be tested."""
+    test: str
+    """`F` for means, `smallest p, Holm` for other scores."""
+    shown: bool
+    """Whether options are shown to differ, at the 5 % level."""
+    mean: Score | None
+    """The mean over options; None for scores that are no means."""
+    documents_needed: int | None
+    """Documents on which the difference seen between best and worst would be shown, four times out
+    of five, if it is the true one; None where none was seen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Variance:
     """Where the variance of a score comes from."""
@@ -138,6 +157,8 @@ class TaskSweep:
     best: int
     """Index of the best option."""
     differences: tuple[OptionDifference, ...] | None = field(default=None, metadata=ABSENT)
+    together: AllTogether | None = field(default=None, metadata=ABSENT)
+    """None with one option."""
     choice: Choice | None = field(default=None, metadata=ABSENT)
     variance: Variance | None = field(default=None, metadata=ABSENT)
 
@@ -198,6 +219,7 @@ def _task_sweep(swept: Swept, seed: int) -> TaskSweep:
     scores = [one.value for one in together]
     best = best_of(scores, swept.higher_is_better)
     several = len(together) > 1
+    pairs = _pairs(swept, together, best, seed) if several else {}
     return TaskSweep(
         task=swept.name,
         version=swept.version,
@@ -212,7 +234,8 @@ def _task_sweep(swept: Swept, seed: int) -> TaskSweep:
         ),
         spread=_spread(scores),
         best=best,
-        differences=_differences(swept, together, best, seed) if several else None,
+        differences=_differences(pairs, best) if several else None,
+        together=_all_together(swept, together, pairs, seed) if several else None,
         choice=_choice(swept, together, seed) if several else None,
         variance=_variance(swept.options),
     )
@@ -267,25 +290,57 @@ def _spread(scores: Sequence[float]) -> Spread:
     )
 
 
-def _differences(
-    swept: Swept, options: Sequence[Measured], best: int, seed: int
-) -> tuple[OptionDifference, ...]:
-    """The best less each other option, paired.
+Pairs = Mapping[tuple[int, int], Comparison]
+"""(baseline, other) → what the other is worth more; the best option is always the other."""
 
-    The best was not known before, so every pair counts as tested: Holm runs over all of them, and
-    what it says of the pairs with the best holds however the best was found.
-    """
+
+def _pairs(swept: Swept, options: Sequence[Measured], best: int, seed: int) -> Pairs:
+    """Every pair of options, compared on the same documents."""
     found: dict[tuple[int, int], Comparison] = {}
     for one, two in combinations(range(len(options)), 2):
         pair = (two, one) if one == best else (one, two)
         found[pair] = compare(
             options[pair[0]], options[pair[1]], seed, swept.higher_is_better, _top(swept)
         )
-    corrected = holm([comparison.p_value for comparison in found.values()])
+    return found
+
+
+def _differences(pairs: Pairs, best: int) -> tuple[OptionDifference, ...]:
+    """The best less each other option, paired.
+
+    The best was not known before, so every pair counts as tested: Holm runs over all of them, and
+    what it says of the pairs with the best holds however the best was found.
+    """
+    corrected = holm([comparison.p_value for comparison in pairs.values()])
     return tuple(
         _difference(other, comparison, p_holm)
-        for ((other, second), comparison), p_holm in zip(found.items(), corrected, strict=True)
+        for ((other, second), comparison), p_holm in zip(pairs.items(), corrected, strict=True)
         if second == best
+    )
+
+
+def _all_together(
+    swept: Swept, options: Sequence[Measured], pairs: Pairs, seed: int
+) -> AllTogether:
+    """Whether options differ at all, and their mean."""
+    import numpy as np
+
+    mean: Score | None = None
+    if options[0].linear:
+        values = np.stack([option.values for option in options])
+        differ = templates_differ(values, options[0].clusters)
+        p_value, test = differ.p_value if differ else None, "F"
+        features = np.mean([option.features for option in options], axis=0)
+        mean = _score(estimate(replace(options[0], features=features), seed, _top(swept)))
+    else:
+        p_value, test = min(holm([one.p_value for one in pairs.values()])), "smallest p, Holm"
+    widest = max(pairs.values(), key=lambda one: abs(one.difference))
+    return AllTogether(
+        p_value=p_value,
+        test=test,
+        shown=p_value is not None and p_value < _LEVEL,
+        mean=mean,
+        documents_needed=documents_needed(widest.difference, widest.stderr, widest.n, len(pairs)),
     )
 
 
@@ -354,10 +409,10 @@ def _variance(options: Sequence[Option]) -> Variance | None:
     if len(alike) == 1 and draws == {1}:
         return None
     values = np.stack([np.stack([draw.values for draw in option.draws]) for option in alike])
-    shares = variance_shares(values)
+    shares = variance_shares(values, alike[0].together.clusters)
     counts = {"prompt": len(alike), "examples": len(alike[0].draws)}
     varied = (name for name, count in counts.items() if count > 1)
-    return Variance(usual, (*varied, "items"), shares, shares.variance**0.5)
+    return Variance(usual, (*varied, "items", "chance"), shares, shares.variance**0.5)
 
 
 _REPLACED = frozenset(

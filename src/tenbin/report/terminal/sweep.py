@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.analysis.sweep.report import (
+    AllTogether,
     Choice,
     OptionDifference,
     OptionReport,
@@ -124,6 +125,8 @@ def _conclusions(task: TaskSweep) -> list[str]:
             f"spread: {_score(spread.lowest, task)} to {_score(spread.highest, task)}, "
             f"mean {_score(spread.mean, task)}, standard deviation {_error(spread.deviation, task)}"
         )
+    if task.together is not None:
+        lines += _together_lines(task, task.together)
     if task.choice is not None:
         lines += _choice_lines(task, task.choice)
     for option in task.options:
@@ -136,12 +139,38 @@ def _conclusions(task: TaskSweep) -> list[str]:
             )
     variance = task.variance
     if variance is not None and variance.shares.variance > 0:
-        shares = ((name, getattr(variance.shares, name)) for name in variance.varied)
+        shares = ((_SOURCES[name], getattr(variance.shares, name)) for name in variance.varied)
         parts = ", ".join(f"{name} {share:.0%}" for name, share in shares)
         lines.append(
             f"variance of one score: {parts} (total standard error {_error(variance.stderr, task)})"
         )
     return lines
+
+
+_SOURCES = {
+    "prompt": "wording",
+    "examples": "examples",
+    "items": "documents",
+    "chance": "wording × document or chance",
+}
+
+
+def _together_lines(task: TaskSweep, found: AllTogether) -> list[str]:
+    """Whether options differ at all, before anything is said of the best."""
+    tested = "" if found.p_value is None else f" (p = {found.p_value:.2g})"
+    line = f"options differ{tested}" if found.shown else f"no option is shown to be better{tested}"
+    if not found.shown and found.documents_needed is not None:
+        line += (
+            f"; a spread as large as the one seen would be shown with about "
+            f"{found.documents_needed:,} documents"
+        )
+    if found.mean is None:
+        return [line]
+    return [
+        line,
+        f"mean over options {_score(found.mean.value, task)} ± {_error(found.mean.stderr, task)} "
+        f"({_interval(found.mean, task)})",
+    ]
 
 
 def _choice_lines(task: TaskSweep, choice: Choice) -> list[str]:

@@ -75,6 +75,12 @@ function conclusions(task) {
   const unit = task.unit;
   const lines = [];
   if (task.options.length > 1) lines.push(say("spread_line", { low: score(task.spread.lowest, unit), high: score(task.spread.highest, unit), deviation: bare(task.spread.deviation, unit) }));
+  if (task.together) {
+    const found = task.together;
+    lines.push(say(found.shown ? "differ_line" : "no_difference_line", { p: found.p_value === null ? "–" : probability(found.p_value) }));
+    if (!found.shown && found.documents_needed) lines.push(say("needed_line", { n: found.documents_needed.toLocaleString() }));
+    if (found.mean) lines.push(say("mean_line", { mean: score(found.mean.value, unit), interval: interval(found.mean, unit) }));
+  }
   if (task.choice) {
     lines.push(say("choice_line", { name: optionName(task.options[task.choice.option]), on: task.choice.on }));
     lines.push(say("honest_line", { honest: score(task.choice.honest.value, unit), interval: interval(task.choice.honest, unit), naive: score(task.choice.naive, unit), optimism: bare(task.choice.optimism, unit) }));
