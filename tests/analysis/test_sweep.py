@@ -109,7 +109,7 @@ def test_draws_are_repetitions_of_an_option() -> None:
     shares = found["variance"]
     assert sum(shares[name] for name in ("prompt", "examples", "items", "chance")) == pytest.approx(1)
     assert shares["shots"] == 2
-    assert shares["varied"] == ["prompt", "examples", "items"]
+    assert shares["varied"] == ["prompt", "examples", "items", "chance"]
 
 
 def test_shots_are_options_too() -> None:
