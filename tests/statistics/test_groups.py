@@ -196,3 +196,34 @@ def test_a_mean_with_a_score_of_the_confusion_matrix_is_resampled() -> None:
     found = weighted_estimate([mcc, member([1, 0, 1, 0], "f")], [0.5, 0.5])
     assert found.value == pytest.approx((mcc.measured.value + 0.5) / 2)
     assert found.method == "bca" and found.stderr
+
+
+@pytest.mark.parametrize(
+    ("sizes", "means"),
+    [
+        ((10, 1000), (0.9, 0.5)),
+        ((20, 500), (0.95, 0.6)),
+        ((40, 40), (0.5, 0.5)),
+        ((15, 200, 1000), (0.1, 0.8, 0.5)),
+        ((80,) * 4, (0.25, 0.5, 0.75, 0.9)),
+        ((30, 30), (0.95, 0.95)),
+    ],
+)
+def test_a_plain_mean_of_members_of_unequal_size_covers(
+    sizes: tuple[int, ...], means: tuple[float, ...]
+) -> None:
+    """Members that share nothing; the plain mean gives the small one as much weight."""
+    generator = np.random.default_rng(4)
+    truth = float(np.mean(means))
+    likes = [measured("mean", outcomes([0.0] * size)) for size in sizes]
+    held = 0
+    for _ in range(600):
+        members = [
+            Member(str(at), with_values(like, (generator.random(size) < mean).astype(float)))
+            for at, (like, size, mean) in enumerate(zip(likes, sizes, means, strict=True))
+        ]
+        found = group_estimates(members)[1]
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= truth <= found.high
+    assert held / 600 >= 0.91
