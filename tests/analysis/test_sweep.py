@@ -107,7 +107,8 @@ def test_draws_are_repetitions_of_an_option() -> None:
     assert [draw["value"] for draw in first["draws"]] == [0.5, 0.75]
     assert first["draws_spread"]["range"] == 0.25
     shares = found["variance"]
-    assert sum(shares[name] for name in ("prompt", "examples", "items", "chance")) == pytest.approx(1)
+    sources = ("prompt", "examples", "items", "chance")
+    assert sum(shares[name] for name in sources) == pytest.approx(1)
     assert shares["shots"] == 2
     assert shares["varied"] == ["prompt", "examples", "items", "chance"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -26,11 +25,11 @@ from tenbin.analysis.consistency.report import (
 from tenbin.analysis.paired import shown_fields
 from tenbin.statistics import agreement
 from tenbin.statistics.alignment import Alignment
-from tenbin.statistics.intervals import Estimate, estimate, t_quantile
+from tenbin.statistics.intervals import Estimate, estimate, wilson_interval
 from tenbin.statistics.measured import Measured
 from tenbin.statistics.paired import compare, holm
 from tenbin.statistics.position import position_bias
-from tenbin.statistics.power import interval_of
+from tenbin.statistics.power import FEWEST, interval_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -255,11 +254,12 @@ def _flips(table: Table, codes: Codes) -> tuple[Flip, ...]:
 def _reach(items: int) -> Reach:
     """What so many items can show of one language, at the least certain accuracy, one half.
 
-    A share lies within one half of one half, whatever was seen: an interval that is no narrower
-    says nothing. That is so for fewer than seven items.
+    Half the width of Wilson's interval, as accuracies have it; none for fewer than five items.
     """
-    half = t_quantile(items - 1) * (0.25 / items) ** 0.5 if items > 1 else math.inf
-    return Reach(None, "too few items") if half >= 0.5 else Reach(half)
+    if items < FEWEST:
+        return Reach(None, "too few items")
+    low, high = wilson_interval(0.5, 0.5 / (items - 1) ** 0.5, items, items - 1)
+    return Reach((high - low) / 2)
 
 
 def measure_modes(
