@@ -341,7 +341,7 @@ def test_bmlama_in_ten_languages_by_row(real_data: Path, tmp_path: Path) -> None
 def test_xcopa_by_its_own_key_whatever_the_order(real_data: Path, tmp_path: Path) -> None:
     """No English: gaps are measured from a language that is named."""
     parts = {
-        "name": "xcopa", "key": "idx", "target": "label", "text": "{{ premise }}",
+        "name": "copa_copy", "key": "idx", "target": "label", "text": "{{ premise }}",
         "choices": '["{{ choice1 }}", "{{ choice2 }}"]',
     }  # fmt: skip
     documents = []
@@ -358,7 +358,7 @@ def test_xcopa_by_its_own_key_whatever_the_order(real_data: Path, tmp_path: Path
             turned.write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
         documents.append(tenbin.consistency(evaluate(files), reference="zh"))
     plain, turned_document = documents
-    assert plain["families"]["xcopa"]["alignment"] == "id"
-    assert plain["sets"]["xcopa"]["items"] == 100
-    assert list(plain["sets"]["xcopa"]["gaps"]) == ["et", "it"]
+    assert plain["families"]["copa_copy"]["alignment"] == "id"
+    assert plain["sets"]["copa_copy"]["items"] == 100
+    assert list(plain["sets"]["copa_copy"]["gaps"]) == ["et", "it"]
     assert findings(plain) == findings(turned_document)
