@@ -55,7 +55,7 @@ def test_a_suite_is_its_tasks_with_their_mean() -> None:
 def test_the_mean_is_in_the_table_with_its_weighting(capsys: pytest.CaptureFixture[str]) -> None:
     print_results(evaluate(suite="jp_stable").result, make_console())
     shown = capsys.readouterr().out
-    assert "jp_stable_4: plain mean of its tasks: exact_match of 1 and acc of 3 tasks" in shown
+    assert "jp_stable_4: plain mean of its tasks: exact_match of 1, acc of 3 tasks" in shown
     assert "group jp_stable_4 chose: 2 examples, 3 examples" in shown
 
 
@@ -145,3 +145,13 @@ def test_skip_missing_leaves_the_task_out_and_records_it(without_marc_ja: Path) 
 def test_skip_missing_does_not_hide_that_nothing_is_left(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="MARC-ja"):
         evaluate(tasks="marc_ja", sample_data=False, data_dir=str(tmp_path), skip_missing=True)
+
+
+def test_sample_rows_may_be_too_few_for_the_examples_of_a_suite() -> None:
+    """XCOPA ships three rows for examples, and the suite asks for four."""
+    run = evaluate(suite="parallel", limit=1)
+    assert run.document["n-shot"]["xcopa_et-1.1-lm-eval"] == 3
+    assert run.document["n-shot"]["xnli_de-1.1-lm-eval"] == 4
+    assert any("too few for all examples: xcopa_" in line for line in run.document["warnings"])
+    with pytest.raises(ConfigError, match="9 examples were asked for"):
+        evaluate(suite="parallel", num_fewshot=9)

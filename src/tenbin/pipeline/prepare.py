@@ -45,6 +45,8 @@ class Data:
     """Of the model: a task's `custom_dataset` may take its tokenizer from them."""
     skipped: dict[str, str] = field(default_factory=dict)
     """Task id → why its rows could not be had, with `--skip_missing`."""
+    _fewer: dict[str, int] = field(default_factory=dict)
+    """Task id → examples, where the sample rows can give no more."""
     _sets: dict[tuple[str, str], DocumentSet] = field(default_factory=dict)
     _parts: dict[tuple[str, ...], dict[tuple[str, ...], DiskList[Document]]] = field(
         default_factory=dict
@@ -146,12 +148,30 @@ class Data:
             f"left out, since the data cannot be had: {', '.join(ids)}: {reason}"
             for reason, ids in left_out.items()
         ]
+        if self._fewer:
+            first, *others = (f"{id} has {number}" for id, number in self._fewer.items())
+            more = f", and {len(others)} more tasks have fewer than they should" if others else ""
+            missing.append(f"the sample rows are too few for all examples: {first}{more}")
         loaded = (notice for one in self._sets.values() for notice in one.notices)
         return [*missing, *dict.fromkeys(loaded)]
 
     def kept(self, setups: Sequence[CellSetup]) -> list[CellSetup]:
-        """The cells whose rows there are."""
-        return [setup for setup in setups if setup.cell.id not in self.skipped]
+        """The cells whose rows there are, with no more examples than the sample rows can give.
+
+        Fewer only where a definition or a profile chose the number: what the user names is an
+        error if it cannot be had.
+        """
+        return [self._fitted(setup) for setup in setups if setup.cell.id not in self.skipped]
+
+    def _fitted(self, setup: CellSetup) -> CellSetup:
+        if not self.choice.sample_data or "num_fewshot" not in dict(setup.chosen_by):
+            return setup
+        shared = setup.task.fewshot.split == setup.task.split
+        available = max(len(self.pool(setup)) - shared, 0)
+        if setup.cell.shots <= available:
+            return setup
+        self._fewer[setup.cell.id] = available
+        return replace(setup, cell=replace(setup.cell, shots=available))
 
 
 def _example_set(task: Task) -> Dataset:

@@ -72,6 +72,8 @@ class GroupSummary:
     id: str
     members: Sequence[str]
     metrics: Sequence[MetricSummary]
+    weighting: str = ""
+    """How members count, where the catalogue defines the mean; empty: by their documents."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,12 @@ def run_summary(
         sample_data=bool(result.config.get("sample_data")),
         cells=[_cell(id, result, samples.get(id)) for id in result.configs],
         groups=[
-            GroupSummary(id, result.group_subtasks[id], _metrics(result.group_scores(id)))
+            GroupSummary(
+                id,
+                result.group_subtasks[id],
+                _metrics(result.group_scores(id)),
+                definition.weighting if (definition := result.group_definitions.get(id)) else "",
+            )
             for id in result.groups
         ],
         partial=None if found is None else PartialSummary(*found),

@@ -176,7 +176,7 @@ def definition_lines(result: RunResult) -> list[str]:
         by_metric: dict[str, int] = {}
         for metric in one.metrics.values():
             by_metric[metric] = by_metric.get(metric, 0) + 1
-        parts = " and ".join(f"{metric} of {count}" for metric, count in by_metric.items())
+        parts = ", ".join(f"{metric} of {count}" for metric, count in by_metric.items())
         lines.append(f"group {id}: {one.weighting}: {parts} tasks")
     return lines
 

@@ -141,6 +141,7 @@ function groupTable() {
       { label: say("value"), number: true, class: "value", value: (row) => row.metric.value, show: (row) => score(row.metric.value, row.metric.unit), plain: (row) => bareFour(row.metric.value, row.metric.unit) },
       { label: "", spoken: say("plot"), class: "plot", show: (row) => whisker(row.metric) },
       { label: say("interval"), number: true, class: "interval minor", value: (row) => row.metric.low, show: (row) => span(row.metric.low, row.metric.high, row.metric.unit), plain: (row) => span(row.metric.low, row.metric.high, row.metric.unit) },
+      RUNS.some((run) => run.groups.some((group) => group.weighting)) ? { label: say("weighting"), class: "minor", value: (row) => row.group.weighting, show: (row) => (row.group.weighting ? foreign(row.group.weighting, null, "span") : ""), plain: (row) => row.group.weighting } : null,
       { label: say("mean_of_tasks"), number: true, value: (row) => row.metric.unweighted, show: (row) => bare(row.metric.unweighted, row.metric.unit), plain: (row) => bare(row.metric.unweighted, row.metric.unit) },
     ].filter(Boolean),
     rows,
