@@ -68,8 +68,11 @@ def test_letters(
     )
 
 
-def test_word_problems(published: Row, real_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tasks = ",".join(f"pmmeval_mgsm_{language}-1.0-p-mmeval" for language in LANGUAGES)
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_word_problems(
+    version: str, published: Row, real_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = ",".join(f"pmmeval_mgsm_{language}-{version}-p-mmeval" for language in LANGUAGES)
     got = preview(capsys, real_data, "--tasks", tasks)
     expected = []
     for language in LANGUAGES:
