@@ -143,3 +143,11 @@ def test_the_command_repeats_what_was_told_and_quotes_it() -> None:
         "--extra_metrics acc_pmi --tasks jnli-1.1-0.3,mlogiqa_mcq_ja --num_fewshot 3,0"
     )
     assert run_command(config, [Chosen("a", 2), Chosen("b", 2)]).endswith("--num_fewshot 2")
+
+
+def test_the_command_includes_the_files_that_tasks_were_given_as() -> None:
+    config = {"tasks": ["jnli", "mine/quiz.yaml"], "model": "hf", "include_path": ["more"]}
+    command = run_command(config, [Chosen("jnli-1.1-0.3", 0), Chosen("quiz-1.0-b", 0)])
+    assert "--include_path more,mine/quiz.yaml" in command
+    alone = run_command({**config, "include_path": []}, [Chosen("quiz-1.0-b", 0)])
+    assert "--include_path mine/quiz.yaml --tasks quiz-1.0-b" in alone

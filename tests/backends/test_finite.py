@@ -134,7 +134,7 @@ def test_a_broken_probe_is_not_remembered(
     asked = scores(TEXTS) if kind == "scoring" else [Generate("k", "a", (), 4)]
     with pytest.raises(NotFiniteError):
         list(open_hf(settings).run(asked))
-    assert not list(tmp_path.glob("cache/verdicts/*"))
+    assert not list(tmp_path.glob("cache/probes/*"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -294,7 +294,7 @@ _STAGES = (
     (r"sql ", "journal: opening and reading"),
     (r"os\.(rename|remove|rmdir) out/", "results: renaming"),
     (r"\w+(\.\w+)? out/", "results: writing"),
-    (r"\w+(\.\w+)? cache/(verdicts|digests)", "probe cache"),
+    (r"\w+(\.\w+)? cache/(probes|digests)", "probe cache"),
     (r"\w+(\.\w+)? cache/(datasets|first_seen)", "download"),
     (r"\w+(\.\w+)? (cache|tmp)/", "other files"),
 )

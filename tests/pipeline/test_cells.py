@@ -150,3 +150,7 @@ def test_the_profile_lm_eval_keeps_zero_shots_and_takes_the_first_answer(tmp_pat
     assert repeated.task.repeats == 2
     (tmp_path / "made.yaml").write_text(LM_EVAL_FILE, encoding="utf-8")
     assert choose_cells(theirs)[0].cell.shots == 3
+    for stated, expected in {"0": Sampling(0.5), "7": Sampling(0.5, top_k=7)}.items():
+        text = LM_EVAL_FILE.replace("temperature: 0.5,", f"temperature: 0.5, top_k: {stated},")
+        (tmp_path / "made.yaml").write_text(text, encoding="utf-8")
+        assert choose_cells(theirs)[0].task.sampling == expected, "what a file says stands"

@@ -248,7 +248,7 @@ def _generating(task: Task, config: RunConfig) -> Task:
             f"--gen_kwargs: {task.name}: {error}",
             "to draw answers give a temperature above 0; for greedy ones temperature=0 alone",
         ) from None
-    if sampling is not None and not sampling.top_k and "top_k" not in config.gen_kwargs:
+    if sampling is not None and not sampling.states_top_k:
         sampling = replace(sampling, top_k=config.profile_settings.top_k)
     # lm-eval judges the first answer alone unless the file's filters say otherwise.
     first = config.profile_settings.first_answer and not task.filters

@@ -215,6 +215,8 @@ class Sampling:
     """Sample from the most likely tokens that together reach this probability; 1: all."""
     top_k: int = 0
     """Sample from this many of the most likely tokens; 0: all."""
+    states_top_k: bool = field(default=False, compare=False, repr=False)
+    """Whether the task or the user says `top_k`, which a profile then leaves as it is."""
 
 
 @dataclass(frozen=True, slots=True)

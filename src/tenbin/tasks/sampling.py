@@ -26,7 +26,8 @@ def sampling_of(settings: Mapping[str, Any]) -> Sampling | None:
     temperature = float(given.get("temperature", 1.0 if given.get("do_sample") else 0.0))
     if given.get("do_sample") is False or temperature == 0:
         return None
-    return Sampling(temperature, float(given.get("top_p", 1.0)), int(given.get("top_k", 0)))
+    top_p, top_k = float(given.get("top_p", 1.0)), int(given.get("top_k", 0))
+    return Sampling(temperature, top_p, top_k, "top_k" in given)
 
 
 def overridden(sampling: Sampling | None, settings: Mapping[str, Any]) -> Sampling | None:
@@ -52,6 +53,7 @@ def overridden(sampling: Sampling | None, settings: Mapping[str, Any]) -> Sampli
         float(given.get("temperature", known.temperature)),
         float(given.get("top_p", known.top_p)),
         int(given.get("top_k", known.top_k)),
+        known.states_top_k or "top_k" in given,
     )
 
 

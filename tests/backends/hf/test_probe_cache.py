@@ -75,7 +75,7 @@ def start(copy: Path, tmp_path: Path) -> Callable[..., tuple[dict[str, Response]
 
 
 def files(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / "cache" / "verdicts").glob("*"))
+    return sorted((tmp_path / "cache" / "probes").glob("*"))
 
 
 def test_a_later_start_asks_nothing_and_says_so(start: Any, asked: Asked, tmp_path: Path) -> None:

@@ -428,4 +428,18 @@ def run_command(config: Mapping[str, object], chosen: Sequence[Chosen]) -> str:
     shots = [one.shots for one in chosen]
     numbers = ",".join(map(str, shots if len(set(shots)) > 1 else shots[:1]))
     words = ("--tasks", ",".join(one.id for one in chosen), "--num_fewshot", numbers)
-    return repeating_command("run", config, _REPLACED, always=("model",), more=words)
+    return repeating_command("run", _with_files(config), _REPLACED, always=("model",), more=words)
+
+
+def _with_files(config: Mapping[str, object]) -> Mapping[str, object]:
+    """The config with the task files of `tasks` among the included places, where ids find them."""
+    tasks, included = config.get("tasks"), config.get("include_path")
+    files = [
+        entry
+        for entry in (tasks if isinstance(tasks, list | tuple) else ())
+        if str(entry).endswith((".yaml", ".yml"))
+    ]
+    if not files:
+        return config
+    places = [*(included if isinstance(included, list | tuple) else ()), *files]
+    return {**config, "include_path": list(dict.fromkeys(map(str, places)))}

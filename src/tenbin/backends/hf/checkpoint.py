@@ -108,7 +108,7 @@ def _probe_cache(
 
     Such code may import anything, so no hash covers all that a result depends on.
     """
-    folder = cache_root(settings.cache_dir) / "verdicts"
+    folder = cache_root(settings.cache_dir) / "probes"
     # The probe's sequences are made of token ids, so the tokenizer has no part in its result.
     texts = ("tokenizer", "encoding", "add_bos")
     model = {name: part for name, part in depends_on.items() if name not in texts}
