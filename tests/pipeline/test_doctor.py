@@ -360,3 +360,21 @@ def test_real_rows(real_data: Path) -> None:
         str(number): 1 for number in range(5)
     }
     assert found["languages"]["ko"]["broken_share"] > 0.8
+
+
+def test_every_input_of_a_document_is_looked_at(tmp_path: Path) -> None:
+    rows = [{"who": "x" * n, "answer": 0, "rest": "came."} for n in (1, 2, 3)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = tmp_path / "inputs.yaml"
+    file.write_text(
+        "task: inputs\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\n"
+        'test_split: test\noutput_type: multiple_choice\ndoc_to_text: "{{answer}}"\n'
+        "doc_to_choice: \"{{[who, who + ' and more']}}\"\ndoc_to_target: \"{{rest}}\"\n"
+    )
+    (cell,) = diagnose(tasks=[str(file)], limit="all")["cells"].values()
+    measures = cell["measures"]
+    # BOS, the second input, and " came." without its last letter.
+    assert measures["overflow"]["longest"] == 1 + 3 + 9 + 5
+    assert (measures["overflow"]["documents"], measures["cost"]["rows"]) == (6, 6)
+    assert (cell["documents"], cell["of"]) == (3, 3)
+    assert measures["cost"]["tokens"] == sum(2 * (1 + n + 5) + 9 for n in (1, 2, 3))

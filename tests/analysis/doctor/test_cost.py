@@ -31,7 +31,7 @@ def test_a_cell_worked_out_by_hand() -> None:
     opened = reader()
     readings = opened.tokenize([prompt("abc", "de", "df"), prompt("abx", "d", document="d1")])
     rows = pack_rows(readings)
-    found = measure_cost(readings, rows, 20)
+    found = measure_cost(readings, rows, len(readings), 20)
     # abcd twice and abx: the last token of each row is predicted only. a·b·c·d and x are distinct.
     assert found == Cost(2, 20, 3, 11, 5, 0)
     assert found.scaled(found.tokens) == 110
@@ -41,5 +41,5 @@ def test_generation_and_what_fails() -> None:
     opened = reader(max_length=8, merges=["bc"])
     readings = opened.tokenize([prompt("abd", max_gen_toks=4), prompt("ab", "c", document="lost")])
     assert readings[1].failure == "empty_continuation"
-    found = measure_cost(readings, pack_rows(readings), 2)
+    found = measure_cost(readings, pack_rows(readings), len(readings), 2)
     assert (found.rows, found.tokens, found.distinct, found.written) == (1, 3, 3, 4)

@@ -48,17 +48,20 @@ def pack_rows(readings: Sequence[TokenizedPrompt]) -> list[bytes]:
     return rows
 
 
-def measure_cost(readings: Sequence[TokenizedPrompt], rows: Sequence[bytes], of: int) -> Cost:
+def measure_cost(
+    readings: Sequence[TokenizedPrompt], rows: Sequence[bytes], documents: int, of: int
+) -> Cost:
     """Count the tokens of one cell.
 
     Args:
         readings: What was looked at.
         rows: Its inputs, from `pack_rows`.
+        documents: How many documents that is.
         of: How many documents the cell has in all.
     """
     written = sum(r.new_tokens * r.repeats for r in readings if r.failure is None)
     tokens = sum(len(row) for row in rows) // _WIDTH
-    return Cost(len(readings), of, len(rows), tokens, count_distinct(rows), written)
+    return Cost(documents, of, len(rows), tokens, count_distinct(rows), written)
 
 
 def count_distinct(rows: Iterable[bytes]) -> int:

@@ -1,12 +1,13 @@
 """One task under one template: its prompts, every measure of them, and what the measures mean.
 
-Joins prompts, a tokenizer and the checks of `diagnosis`; asks no model.
+A document with several inputs, such as winogrande's, is looked at input by input, and each counts
+as one; only the estimated cost counts documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenbin.analysis.doctor.bos import Beginning, judge_beginning, measure_beginning
 from tenbin.analysis.doctor.boundary import Boundary, judge_boundary, measure_boundary
@@ -102,10 +103,12 @@ def examine_cell(
             error.hint or "see `tenbin validate`",
         )  # fmt: skip
         return CellDiagnosis(setup, fit, None, (refused,)), []
-    readings = reader.tokenize(prompts)
+    inputs = [one for prompt in prompts for one in _inputs(prompt)]
+    readings = reader.tokenize(inputs)
     packed = pack_rows(readings)
+    cost = measure_cost(readings, packed, len(prompts), len(scored))
     measures = _measure(
-        setup, prompts, readings, packed, markers, (scored, pool.documents), config, reader
+        setup, inputs, readings, cost, markers, (scored, pool.documents), config, reader
     )
     findings = _judge(setup, measures, reader.tokenizer.thinking_marks)
     return CellDiagnosis(setup, fit, measures, tuple(findings)), packed
@@ -132,6 +135,13 @@ def _prompts(
     return build_prompts(setup.task, setup.cell, documents, pool, limit, settings, reader.tokenizer)
 
 
+def _inputs(prompt: Prompt) -> list[Prompt]:
+    """What a model reads for a document: each context by itself where there are several."""
+    if not prompt.contexts:
+        return [prompt]
+    return [replace(prompt, text=context, contexts=()) for context in prompt.contexts]
+
+
 def _read(
     words: list[str], reader: TokenizerInspector, stop: Sequence[str] = ()
 ) -> tuple[Marker, ...]:
@@ -143,7 +153,7 @@ def _measure(
     setup: CellSetup,
     prompts: Sequence[Prompt],
     readings: Sequence[TokenizedPrompt],
-    packed: Sequence[bytes],
+    cost: Cost,
     markers: tuple[Marker, ...],
     documents: tuple[Sequence[Document], Sequence[Document]],
     config: RunConfig,
@@ -176,7 +186,7 @@ def _measure(
             reader.decode,
             reader.encode,
         ),
-        measure_cost(readings, packed, len(documents[0])),
+        cost,
     )
 
 
