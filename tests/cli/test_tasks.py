@@ -60,14 +60,14 @@ def test_files_are_listed_with_kinds_and_needs(listed: Command) -> None:
     assert code == 0
     found = rows(out)
     assert found["letters"].startswith("group") and "3 members: a, b, vowels" in found["letters"]
-    assert found["vowels"].split() == ["tag", "1", "tasks"]
+    assert found["vowels"].split() == ["tag", "1", "task"]
     assert found["a"].split() == ["choice", "vowels", "trust", "a.yaml"]
     assert found["b"].split() == ["choice", "–", "b.yaml"]
     assert found["c"].startswith("refused") and "doc_to_image" in out
     assert found["squad"].startswith("python") and "a Python class" in out
     assert found["broken"].startswith("refused") and "not valid YAML" in out
     assert found["quite_else"].split()[-1] == "hidden/_more.yaml"
-    assert "4 tasks, 1 groups, 1 tags, 1 Python classes (refused), 1 files that cannot be" in out
+    assert "4 tasks, 1 group, 1 tag, 1 Python class (refused), 1 file that cannot be" in out
     assert "jnli-1.3" in out, "the catalogue is there too"
 
 

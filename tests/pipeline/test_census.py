@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,15 @@ def test_nothing_named_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_folder_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["validate", "--include_path", str(tmp_path / "none")]) == 1
     assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_a_census_and_a_check_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.yaml").write_text("task: [\n")
+    (tmp_path / "class.yaml").write_text("task: squad\nclass: !function utils.Squad\n")
+    assert main(["validate", "--include_path", str(tmp_path), "--json"]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert (counted["files"], counted["tasks"], counted["malformed"]) == (2, 1, 1)
+    assert {one["count"] for one in counted["refused"]} == {1}
+    assert main(["validate", "jnli", "--sample_data", "--json"]) == 0
+    (checked,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert (checked["task"], checked["version"], checked["findings"]) == ("jnli", "1.3", [])

@@ -369,7 +369,7 @@ def test_every_input_of_a_document_is_looked_at(tmp_path: Path) -> None:
     file.write_text(
         "task: inputs\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\n"
         'test_split: test\noutput_type: multiple_choice\ndoc_to_text: "{{answer}}"\n'
-        "doc_to_choice: \"{{[who, who + ' and more']}}\"\ndoc_to_target: \"{{rest}}\"\n"
+        'doc_to_choice: "{{[who, who + \' and more\']}}"\ndoc_to_target: "{{rest}}"\n'
     )
     (cell,) = diagnose(tasks=[str(file)], limit="all")["cells"].values()
     measures = cell["measures"]

@@ -12,6 +12,8 @@ from fnmatch import translate
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
+from tenbin.sandbox.printable import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -219,7 +221,7 @@ def _print_groups(registry: Registry, tasks: list[TaskSummary], console: Console
     names = {task.name for task in tasks}
     for group, members in registry.groups().items():
         if names & set(members):
-            console.print(f"group {group}: {len(members)} tasks", highlight=False)
+            console.print(f"group {group}: {counted(len(members), 'task')}", highlight=False)
     from tenbin.tasks.groups import all_members, group_definitions
 
     for group, block in group_definitions().items():
@@ -243,10 +245,10 @@ def _print_entries(
     # Groups and tags come first: they are fewer, and stand for the rest.
     groups = [entry for entry in entries if entry.kind == "group"][:_MOST_ROWS]
     for entry in groups:
-        listed = f"{len(entry.members)} members: {_list(entry.members)}"
+        listed = f"{counted(len(entry.members), 'member')}: {_list(entry.members)}"
         table.add_row(entry.name, "group", listed, "", _place(registry, entry))
     for tag, size in list(tags.items())[: _MOST_ROWS - table.row_count]:
-        table.add_row(tag, "tag", f"{size:,} tasks", "", "")
+        table.add_row(tag, "tag", counted(size, "task"), "", "")
     tasks = [entry for entry in entries if entry.kind != "group"]
     for entry in tasks[: _MOST_ROWS - table.row_count]:
         kind, needs = _needs(registry, entry)
@@ -272,7 +274,7 @@ def _print_all(registry: Registry, entries: list[Entry], tags: dict[str, int]) -
         belongs = ",".join(entry.tags or entry.members)
         print(visible("\t".join((entry.name, entry.kind, belongs, _place(registry, entry)))))
     for tag, size in tags.items():
-        print(visible("\t".join((tag, "tag", f"{size} tasks", ""))))
+        print(visible("\t".join((tag, "tag", counted(size, "task"), ""))))
 
 
 def _needs(registry: Registry, entry: Entry) -> tuple[str, str]:
@@ -328,13 +330,13 @@ def _print_folders(registry: Registry, entries: list[Entry], console: Console) -
 def _print_counts(entries: list[Entry], tags: dict[str, int], console: Console) -> None:
     kinds = Counter(entry.kind for entry in entries)
     parts = [
-        f"{kinds['task']:,} tasks",
-        f"{kinds['group']:,} groups",
-        f"{len(tags):,} tags",
-        f"{kinds['python']:,} Python classes (refused)",
+        counted(kinds["task"], "task"),
+        counted(kinds["group"], "group"),
+        counted(len(tags), "tag"),
+        f"{counted(kinds['python'], 'Python class', 'Python classes')} (refused)",
     ]
     if kinds["refused"]:
-        parts.append(f"{kinds['refused']:,} files that cannot be read")
+        parts.append(f"{counted(kinds['refused'], 'file')} that cannot be read")
     console.print(", ".join(parts), highlight=False)
 
 

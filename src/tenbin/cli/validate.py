@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tenbin.config import RunConfig
+    from tenbin.pipeline.validate import Checked
     from tenbin.records import Task
 
 
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TASK_OR_FILE",
         help="names as in --tasks, or task files; none: a census of the folders of --include_path",
     )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_options(parser, "validate")
 
 
@@ -28,38 +30,51 @@ def execute(options: argparse.Namespace) -> int:
 
     A census informs: refused files of a folder are no error.
     """
-    from rich.text import Text
-
     from tenbin.cli.flags import flags_of
     from tenbin.config import build_config
     from tenbin.pipeline.validate import validate_selected
-    from tenbin.report.terminal.console import make_console
-    from tenbin.sandbox.printable import visible
 
     flags = flags_of(options)
     if not options.names:
-        return _print_census(build_config({"tasks": "*", **flags}))
-    console = make_console()
+        return _print_census(build_config({"tasks": "*", **flags}), options.json)
     config = build_config({"tasks": options.names, **flags})
-    errors = 0
-    for task in _tasks(options, config):
-        checked = validate_selected(task, config)
-        bad = [finding for finding in checked.findings if finding.severity == "error"]
-        errors += len(bad)
-        mark, style = ("✗", "red") if bad else ("✓", "green")
-        console.print(
-            Text(visible(f"{mark} {task.name} {task.version}"), style=style),
-            f"{checked.templates} templates × {checked.documents:,} documents",
-            highlight=False,
-        )
-        for finding in checked.findings:
-            style = "red" if finding.severity == "error" else "yellow"
-            line = visible(f"  {finding.severity}: {finding.where}: {finding.message}")
-            console.print(Text(line, style), soft_wrap=True)
-    return 1 if errors else 0
+    checked = (validate_selected(task, config) for task in _tasks(options, config))
+    if options.json:
+        found = list(checked)
+        _print_json({"tasks": [one.to_json() for one in found]})
+    else:
+        found = [_printed(one) for one in checked]
+    return 1 if any(one.errors for one in found) else 0
 
 
-def _print_census(config: RunConfig) -> int:
+def _printed(checked: Checked) -> Checked:
+    """Print one task as soon as it is checked."""
+    from rich.text import Text
+
+    from tenbin.report.terminal.console import make_console
+    from tenbin.sandbox.printable import visible
+
+    console, task = make_console(), checked.task
+    mark, style = ("✗", "red") if checked.errors else ("✓", "green")
+    console.print(
+        Text(visible(f"{mark} {task.name} {task.version}"), style=style),
+        f"{checked.templates} templates × {checked.documents:,} documents",
+        highlight=False,
+    )
+    for finding in checked.findings:
+        style = "red" if finding.severity == "error" else "yellow"
+        line = visible(f"  {finding.severity}: {finding.where}: {finding.message}")
+        console.print(Text(line, style), soft_wrap=True)
+    return checked
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    print(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _print_census(config: RunConfig, as_json: bool) -> int:
     from tenbin.errors import ConfigError
     from tenbin.pipeline.cells import reach_of
     from tenbin.pipeline.census import take_census
@@ -80,7 +95,10 @@ def _print_census(config: RunConfig) -> int:
             "name tasks or task files, or a folder of them with --include_path",
         )
     census = take_census(folders, reach_of(config), open_progress())
-    print_census(census, ", ".join(config.include_path))
+    if as_json:
+        _print_json(census.to_json())
+    else:
+        print_census(census, ", ".join(config.include_path))
     return 0
 
 

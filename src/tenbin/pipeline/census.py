@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tenbin.errors import TaskError, TenbinError
 from tenbin.files.allowed_paths import Reach
@@ -70,6 +71,10 @@ class Census:
     def tasks(self) -> int:
         """All tasks."""
         return self.classes + self.media + self.text
+
+    def to_json(self) -> dict[str, Any]:
+        """All counts, reasons and missing packages, in types that JSON has."""
+        return {"tasks": self.tasks, **asdict(self)}
 
 
 @dataclass(slots=True)

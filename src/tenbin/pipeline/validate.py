@@ -7,8 +7,8 @@ template over it, and tells what a reader should look at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from tenbin.config import RunConfig
 from tenbin.data import DataChoice, DocumentSet, load_documents
@@ -47,6 +47,21 @@ class Checked:
     documents: int
     templates: int
     findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> int:
+        """Findings that stand in the way of a run."""
+        return sum(finding.severity == "error" for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """What was found, in types that JSON has."""
+        return {
+            "task": self.task.name,
+            "version": self.task.version,
+            "templates": self.templates,
+            "documents": self.documents,
+            "findings": [asdict(finding) for finding in self.findings],
+        }
 
 
 def validate_selected(task: Task, config: RunConfig) -> Checked:

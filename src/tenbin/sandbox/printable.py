@@ -40,6 +40,17 @@ def _written(match: re.Match[str]) -> str:
     )
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 task`, `1,200 tasks`.
+
+    Args:
+        number: How many.
+        one: The noun for one of them.
+        many: For several, where that is not the noun with an s.
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def brief(text: str, longest: int) -> str:
     """`visible`, and no more than so many characters; those left out are counted."""
     if len(text) <= longest:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tenbin.pipeline.census import Census
 from tenbin.report.terminal.console import made_visible, make_console
-from tenbin.sandbox.printable import brief
+from tenbin.sandbox.printable import brief, counted
 
 _MOST_REASONS = 30
 _MOST_PACKAGES = 40
@@ -27,8 +27,8 @@ def print_census(census: Census, places: str, console: Console | None = None) ->
     console = console or make_console()
     census = made_visible(census)
     head = (
-        f"{places}: {census.files:,} task files: {census.tasks:,} tasks, {census.groups:,} groups, "
-        f"{census.tags:,} tags"
+        f"{places}: {counted(census.files, 'task file')}: {counted(census.tasks, 'task')}, "
+        f"{counted(census.groups, 'group')}, {counted(census.tags, 'tag')}"
     )
     console.print(Text(head, style="bold"), soft_wrap=True)
     table = Table(box=None, pad_edge=False, show_header=False)
