@@ -88,7 +88,10 @@ def runs(folder: Path) -> list[tenbin.Run]:
     given = {"sample_data": True, "no_cache": True}
     return [
         tenbin.evaluate(
-            Failing(), [*tasks, "mlogiqa_gen_ja"], output_path=str(folder / "w.json"), **given
+            Failing(),
+            [*tasks, "mlogiqa_gen_ja", "m_ifeval_fr"],
+            output_path=str(folder / "w.json"),
+            **given,
         ),
         tenbin.evaluate(Naming(), tasks[:3], output_path=str(folder / "n.json"), **given),
         tenbin.evaluate(

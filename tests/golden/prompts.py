@@ -1,8 +1,8 @@
 """The golden prompts: which there are, and how they are written and read.
 
-One file a task version, one line a prompt: every template at 0 and 2 shots (whole texts take none),
-on the first sample document. A byte that changes under an unchanged version changes scores
-silently; the test beside this file refuses that.
+One file a task version, one line a prompt: every template at 0 and 2 shots (whole texts and
+instructions take none), on the first sample document. A byte that changes under an unchanged
+version changes scores silently; the test beside this file refuses that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tenbin.data.load import SAMPLE_DATA
 from tenbin.data.sources.pinned import pinned_sets
 from tenbin.pipeline.cells import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
-from tenbin.records import Task
+from tenbin.records import INSTRUCTIONS, Task
 from tenbin.tasks.registry import load_registry
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -27,7 +27,8 @@ PROFILES = (None, "jp-stable")
 
 def shots_of(task: Task) -> tuple[int, ...]:
     """The numbers of examples that a task's golden prompts are rendered with."""
-    return (0,) if task.kind == "perplexity" else (0, 2)
+    alone = task.kind == "perplexity" or task.references == INSTRUCTIONS
+    return (0,) if alone else (0, 2)
 
 
 def current() -> dict[str, list[dict[str, Any]]]:

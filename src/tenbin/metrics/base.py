@@ -11,7 +11,7 @@ What the function takes depends on the kind of task that it judges:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args
 
@@ -27,12 +27,15 @@ OWN_FUNCTION = "function"
 LANGUAGE = "language"
 """The option of generation metrics that is the prompt's language unless the task sets it."""
 
+POOLED = "pooled"
+"""The aggregation of metrics that judge parts of a document: the share of all parts."""
+
 OVER_CLASSES = ("balanced_acc", "mcc", "macro_f1", "f1")
 """Aggregations over a confusion matrix."""
 
 _AGGREGATIONS: Mapping[Kind, tuple[str, ...]] = {
     "choice": ("mean", *OVER_CLASSES, OWN_FUNCTION),
-    "generate": ("mean", "bleu", "chrf", "chrf++", "ter", OWN_FUNCTION),
+    "generate": ("mean", "bleu", "chrf", "chrf++", "ter", POOLED, OWN_FUNCTION),
     "perplexity": ("weighted_perplexity", "bits_per_byte"),
     "loglikelihood": ("mean", "perplexity"),
 }
@@ -61,6 +64,11 @@ class Choices:
 Value = Callable[[int | None, int], float]
 """The value of a document from the index of the choice that was taken (None: the model named none)
 and that of the right one."""
+
+
+Tools = Callable[[str, Mapping[str, Any]], Mapping[str, str]]
+"""From the task's language and the metric's options to the programs that it leaves a decision to:
+what is decided → the program with its version. Raises a TaskError where one is not installed."""
 
 
 def is_right(predicted: int | None, gold: int) -> float:
@@ -103,6 +111,10 @@ class Metric:
     the item. None: the value, or the classes for a metric over a confusion matrix."""
     aggregate: TaskFunction | None = None
     """The task's own aggregation."""
+    tools: Tools | None = None
+    """What it leaves to other programs; None: nothing."""
+    check: Callable[[Sequence[str], str], None] | None = None
+    """Refuses references that it cannot judge by, with the place to name; None: it takes all."""
 
     @property
     def top(self) -> float | None:
@@ -127,6 +139,8 @@ def metric(
     needs_golds: bool = False,
     highest: float = 1.0,
     item: Callable[..., Any] | None = None,
+    tools: Tools | None = None,
+    check: Callable[[Sequence[str], str], None] | None = None,
 ) -> Callable[[Function], Function]:
     """Make a metric of a pure function, which stays as it is.
 
@@ -142,8 +156,9 @@ def metric(
             `bool`, `int`, `float`, `str`, or one of `tenbin.metrics.options`. For `generate`, one
             that is called `language` is the prompt's language unless the task sets it.
         aggregation: How values become one number: `mean` by default; for `choice` also
-            `balanced_acc`, `mcc`, `macro_f1` and `f1`; for `generate` also `bleu`, `chrf`, `chrf++`
-            and `ter`; for `perplexity` `weighted_perplexity` by default, or `bits_per_byte`.
+            `balanced_acc`, `mcc`, `macro_f1` and `f1`; for `generate` also `bleu`, `chrf`,
+            `chrf++`, `ter`, and `pooled` over the parts that `item` gives as (name, value) pairs;
+            for `perplexity` `weighted_perplexity` by default, or `bits_per_byte`.
         higher_is_better: By default true, except for `perplexity`.
         percent: Whether values run from 0 to 100.
         unread: For `generate`: the value of an answer out of which nothing could be read. By
@@ -156,7 +171,11 @@ def metric(
             and gives the value instead of an index.
         highest: The highest value of a document where values are not percentages.
         item: What the aggregation takes of a document where that is not the value, from what the
-            function would take; the function then takes the item.
+            function would take, options included; the function then takes the item.
+        tools: What the metric leaves to other programs, by language and options; results name them,
+            and one that is not installed is refused before a model loads.
+        check: For `generate`: raises a DataError for references that it cannot judge by; called for
+            each document before a model loads, with the place to name in the message.
 
     Raises:
         PluginError: The arguments contradict each other or the function.
@@ -180,6 +199,8 @@ def metric(
             needs_golds=needs_golds,
             highest=highest,
             item=item,
+            tools=tools,
+            check=check,
         )
         _check(declared)
         if kind == "generate" and not better and unread is None:

@@ -7,14 +7,24 @@ without an import, and the code of one is loaded when a task uses it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
 
 from tenbin import plugins
 from tenbin.errors import TaskError
-from tenbin.metrics import choice, filters, japanese, lm_eval, perplexity, squad, text, translation
+from tenbin.metrics import (
+    choice,
+    filters,
+    instruction_following,
+    japanese,
+    lm_eval,
+    perplexity,
+    squad,
+    text,
+    translation,
+)
 from tenbin.metrics.base import OVER_CLASSES, OWN_FUNCTION, Metric, declared_metric
 from tenbin.metrics.options import check_options
 from tenbin.records import FilterUse, Kind, MetricUse, Outcome, Task, TaskFunction
@@ -30,7 +40,7 @@ def _metrics_in(module: ModuleType) -> list[Metric]:
 
 METRICS: Mapping[str, Metric] = {
     one.name: one
-    for module in (choice, japanese, text, squad, perplexity)
+    for module in (choice, japanese, text, squad, instruction_following, perplexity)
     for one in _metrics_in(module)
 }
 """Tenbin's own."""
@@ -216,6 +226,26 @@ def metric_names(task: Task) -> list[tuple[str, Metric]]:
     ]
 
 
+def tools_of(task: Task) -> dict[str, str]:
+    """What a task's metrics leave to other programs: what is decided → the program, its version.
+
+    Raises:
+        TaskError: A program is not installed.
+    """
+    found: dict[str, str] = {}
+    for use in task.metrics:
+        if use.function is not None or task.process_results is not None:
+            continue
+        tools = used_metric(task, use).tools
+        if tools is None:
+            continue
+        try:
+            found.update(tools(task.language, use.options))
+        except TaskError as error:
+            raise TaskError(f"{task.name}: {error.message}", error.hint) from error
+    return found
+
+
 def problems(task: Task) -> list[TaskError]:
     """All that is wrong with a task's metrics, filters and their options, each with its remedy."""
     found: list[TaskError] = []
@@ -270,6 +300,12 @@ def check_question(task: Task, num_choices: int | None, where: str) -> None:
     """
     for filter_use in task.filters:
         _check_choices(filter_use, num_choices, f"{task.name}, {where}")
+
+
+def reference_checks(task: Task) -> list[Callable[[Sequence[str], str], None]]:
+    """Checks of a document's references, which raise a DataError where a metric cannot use them."""
+    checks = (used_metric(task, use).check for use in task.metrics)
+    return list(dict.fromkeys(one for one in checks if one is not None))
 
 
 def _choices_by_document(task: Task) -> bool:

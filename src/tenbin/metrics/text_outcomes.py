@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import fsum
 
 from tenbin.metrics import filters, functions
-from tenbin.metrics.base import LANGUAGE, Metric, unscored
+from tenbin.metrics.base import LANGUAGE, POOLED, Metric, unscored
 from tenbin.metrics.functions import Reading
 from tenbin.metrics.patterns import UnjudgedError
 from tenbin.metrics.registry import reported_names, used_metric
@@ -77,6 +77,8 @@ def _judge_answers(
     task: Task, use: MetricUse, name: str, prompt: Prompt, reading: Reading
 ) -> Outcome:
     metric = used_metric(task, use)
+    if metric.aggregation == POOLED:
+        return _judge_parts(use, metric, name, prompt, reading)
     if metric.item is not None:
         return _judge_item(metric, name, prompt, reading)
     answers = [shown(answer) for answer in reading.answers]
@@ -116,4 +118,29 @@ def _judge_item(metric: Metric, name: str, prompt: Prompt, reading: Reading) -> 
         answer=shown(reading.answers[0]),
         group=prompt.group,
         item=item,
+    )
+
+
+def _judge_parts(
+    use: MetricUse, metric: Metric, name: str, prompt: Prompt, reading: Reading
+) -> Outcome:
+    """Where parts of a document are judged; of several answers, each part has its mean value."""
+    assert metric.item is not None
+    answers = [shown(answer) for answer in reading.answers]
+    judged = [metric.item(answer or "", prompt.references, **use.options) for answer in answers]
+    parts = [
+        (of_part[0][0], fsum(value for _, value in of_part) / len(of_part))
+        for of_part in zip(*judged, strict=True)
+    ]
+    several = len(answers) > 1
+    return Outcome(
+        prompt.cell,
+        prompt.document,
+        name,
+        metric.function(parts, **use.options),
+        answers[0],
+        group=prompt.group,
+        values=tuple(metric.function(one, **use.options) for one in judged) if several else (),
+        answers=tuple(answers) if several else (),
+        item=parts,
     )

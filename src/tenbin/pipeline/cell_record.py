@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, fields
 from typing import Any
 
+from tenbin.metrics.registry import tools_of
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import CellCounts, JudgedDocuments
 from tenbin.pipeline.requests import content_key
@@ -70,9 +71,13 @@ def cell_config(setup: CellSetup) -> CellConfig:
             for use in task.filters
         },
     )
-    if task.origin is None:
-        return config
-    return config.model_copy(update={"origin": _origin(task.origin)})
+    # Keys that only some tasks have.
+    rare: dict[str, object] = {}
+    if tools := tools_of(task):
+        rare["tools"] = tools
+    if task.origin is not None:
+        rare["origin"] = _origin(task.origin)
+    return config.model_copy(update=rare) if rare else config
 
 
 def _origin(origin: TaskOrigin) -> OriginEntry:

@@ -24,7 +24,7 @@ from tenbin.data import (
 )
 from tenbin.errors import AlteredFile, DataError, MissingData
 from tenbin.files.disk_list import DiskList
-from tenbin.metrics.registry import check_question
+from tenbin.metrics.registry import check_question, reference_checks
 from tenbin.pipeline.cells import CellSetup, reach_of
 from tenbin.pipeline.requests import content_key
 from tenbin.prompts.assembly import Chat
@@ -282,8 +282,11 @@ def prompts_of(
 
 def _readable(task: Task, prompts: Iterator[Prompt]) -> Iterator[Prompt]:
     """The prompts again; one whose answer no filter could read is refused before it is asked."""
+    checks = reference_checks(task)
     for prompt in prompts:
         check_question(task, prompt.num_choices, f"document {prompt.document}")
+        for check in checks:
+            check(prompt.references, f"document {prompt.document}")
         yield prompt
 
 

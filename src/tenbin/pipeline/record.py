@@ -27,6 +27,7 @@ from tenbin.results.schema import (
     EngineAnswers,
     GroupDefinition,
     MetricDetail,
+    PartEntry,
     RunResult,
     TemplateChoices,
     UnweightedMean,
@@ -240,7 +241,15 @@ def _detail(row: ScoreRow, percent: bool) -> MetricDetail:
         higher_is_better=row.higher_is_better,
         unit="%" if percent else "",
     )
-    return detail if row.weight is None else detail.model_copy(update={"weight": row.weight})
+    rare: dict[str, object] = {}
+    if row.weight is not None:
+        rare["weight"] = row.weight
+    if row.parts:
+        rare["parts"] = {
+            name: PartEntry(value=total / count, n=count)
+            for name, (total, count) in row.parts.items()
+        }
+    return detail.model_copy(update=rare) if rare else detail
 
 
 def _group_definition(group: GroupScore) -> GroupDefinition:

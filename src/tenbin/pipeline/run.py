@@ -17,6 +17,7 @@ from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
+from tenbin.metrics.registry import tools_of
 from tenbin.pipeline.ask import ask
 from tenbin.pipeline.capabilities import suited_cells, thinking_notices
 from tenbin.pipeline.cells import CellSetup, choose_cells, profile_notices, selecting_cells
@@ -87,6 +88,8 @@ def execute_cells(
         more: As in `RunState`: `template_choice` and `usage_before`.
     """
     more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
+    for task in {(s.task.name, s.task.version): s.task for s in setups}.values():
+        tools_of(task)  # refuses what is not installed; prompts alone need none of it
     data = load_data(config, setups, listener.transfer)
     setups = data.kept(setups)
     for notice in [*profile_notices(config, setups), *data.notices()]:

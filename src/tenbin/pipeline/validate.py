@@ -14,7 +14,7 @@ from tenbin.config import RunConfig
 from tenbin.data import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TaskError, TenbinError
 from tenbin.metrics.perplexity import count_characters, count_words
-from tenbin.metrics.registry import check_question, metric_names
+from tenbin.metrics.registry import check_question, metric_names, reference_checks
 from tenbin.pipeline.cells import trust_of
 from tenbin.pipeline.prepare import data_choice
 from tenbin.prompts.assembly import open_assembly
@@ -149,6 +149,8 @@ def _check_template(
         worded = [word(task, template, document, None) for document in documents]
         for document, one in zip(documents, worded, strict=True):
             check_question(task, one.num_choices, document.origin)
+            for check in reference_checks(task):
+                check(one.references, document.origin)
     except TenbinError as error:
         yield Finding("error", where, str(error))
         return

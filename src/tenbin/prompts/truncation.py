@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from tenbin.errors import ConfigError
 from tenbin.prompts.assembly import Assembly, Shown
 from tenbin.prompts.worded import Worded
-from tenbin.records import Document, Task, Thinking
+from tenbin.records import INSTRUCTIONS, Document, Task, Thinking
 
 
 class Measure(Protocol):
@@ -68,7 +68,9 @@ def generation_caps(
 ) -> list[int]:
     """Tokens that each answer may have: the task's, or as many as its longest reference has."""
     # Without a tokenizer, in a preview: the cap belongs to the request, not to the prompt's text.
-    if not by_references or task.kind != "generate" or tokenizer is None:
+    # Instructions are no answers, so that their length says nothing of one.
+    answers = task.kind == "generate" and task.references != INSTRUCTIONS
+    if not by_references or not answers or tokenizer is None:
         return [task.max_gen_toks] * len(drafts)
     references = [draft.question.references for draft in drafts]
     lengths = iter(tokenizer.answer_lengths([text for group in references for text in group]))

@@ -20,6 +20,7 @@ from tenbin.records.response import (
 )
 from tenbin.records.task import (
     DEFAULT_TEMPLATE,
+    INSTRUCTIONS,
     MOST_CHOICES,
     MOST_REPEATS,
     MOST_SHOTS,
@@ -51,6 +52,7 @@ from tenbin.records.task import (
 
 __all__ = [
     "DEFAULT_TEMPLATE",
+    "INSTRUCTIONS",
     "MOST_CHOICES",
     "MOST_REPEATS",
     "MOST_SHOTS",

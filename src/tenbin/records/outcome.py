@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from tenbin.records.quick import quick
@@ -75,3 +76,5 @@ class ScoreRow:
     """Words, bytes or characters behind the value, for metrics of rolls."""
     notice: str = ""
     """What a reader should know of the value: why it has no interval, or why there is none."""
+    parts: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    """Of a share that is pooled over parts of documents: kind of part → its sum and number."""

@@ -438,6 +438,9 @@ class Task:
         )
 
 
+INSTRUCTIONS = "instructions"
+"""The field that `Task.references` names where references are instructions to follow."""
+
 STEPS_OVER_ROWS = ("multi_choice_regex", "custom")
 """Steps of filters that look at the row."""
 

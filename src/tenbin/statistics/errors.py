@@ -39,6 +39,8 @@ def summarise(
     row = score_row(id, name, found, documents.failed, higher_is_better, aggregation)
     if aggregation == "f1" and found.n and found.value is None:
         return replace(row, notice="f1 is defined for two classes, and there are more")
+    if documents.parts:
+        return replace(row, parts=documents.parts)
     if aggregation in RATIOS and found.n:
         return replace(row, weight=float(documents.features[:, 1].sum()))
     return row

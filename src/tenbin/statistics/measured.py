@@ -9,9 +9,10 @@ matrix product.
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,9 @@ _COUNTED: dict[str, Callable[[Array], Array]] = {
 }
 """Aggregations of summed counts, which are the items of outcomes."""
 
+POOLED = "pooled"
+"""The share of all parts of all documents; the item of an outcome is a list of (name, value)."""
+
 _LINEAR = ("mean", "nanmean", "brier_score")
 """Means of values; `nanmean` has no outcome of a document without one."""
 
@@ -55,7 +59,7 @@ _OWN_FUNCTION = "function "
 
 _NO_CLASS = -1
 
-AGGREGATIONS = (*_LINEAR, "perplexity", *_CONFUSION, *RATIOS, *_COUNTED)
+AGGREGATIONS = (*_LINEAR, "perplexity", *_CONFUSION, *RATIOS, *_COUNTED, POOLED)
 
 
 def known_aggregation(name: str) -> bool:
@@ -87,6 +91,8 @@ class Measured:
     a function of summed features."""
     aggregate: Callable[[list[Any]], Any] | None = None
     """The aggregation of items."""
+    parts: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    """Of pooled documents: name of a part → its summed values, and how many there are."""
 
     @property
     def value(self) -> float:
@@ -148,6 +154,7 @@ class Gathering:
         self._last: str | None = None
         self._clusters: list[str | None] = []
         self._numbers = array("d")
+        self._parts: dict[str, tuple[float, int]] = {}
         self._failed = 0
 
     def add(self, outcome: Outcome, place: int | None = None) -> None:
@@ -181,10 +188,19 @@ class Gathering:
             self._numbers.extend((-outcome.value, 1.0))
         elif self._aggregation in _COUNTED:
             self._numbers.extend(_counts(outcome))
+        elif self._aggregation == POOLED:
+            self._numbers.extend(self._pool(_counts(outcome)))
         elif self._aggregation in RATIOS:
             self._numbers.extend(_weighed(outcome, outcome.value))
         else:
             self._numbers.extend(_classes(outcome, outcome.value))
+
+    def _pool(self, parts: Sequence[Any]) -> tuple[float, float]:
+        """The summed values of a document's parts and their number; counted by name too."""
+        for name, value in parts:
+            total, count = self._parts.get(name, (0.0, 0))
+            self._parts[intern(name)] = total + value, count + 1
+        return math.fsum(value for _, value in parts), float(len(parts))
 
     def measured(self) -> Measured:
         """All of them as arrays; nothing may be added any more."""
@@ -209,6 +225,9 @@ class Gathering:
             score = own = perplexity.weighted_perplexity
         elif self._aggregation in _COUNTED:
             score = own = _COUNTED[self._aggregation]
+        elif self._aggregation == POOLED:
+            parts = dict(sorted(self._parts.items()))
+            return Measured(documents, clusters, rows, score, False, own, failed, parts=parts)
         elif not linear:
             rows, score = _confused(rows, _CONFUSION[self._aggregation])
             own = _right
@@ -283,7 +302,7 @@ def _weighed(outcome: Outcome, value: float) -> tuple[float, float]:
     return -value, outcome.weight
 
 
-def _counts(outcome: Outcome) -> tuple[float, ...]:
+def _counts(outcome: Outcome) -> tuple[Any, ...]:
     if outcome.item is None:
         raise ResultError(
             f"{outcome.cell.id}: {outcome.metric} of document {outcome.document} has no counts",

@@ -113,7 +113,7 @@ def test_what_is_no_text_follows_nothing() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_tools_are_named_with_their_versions(language: str) -> None:
-    found = tools_of(language, Rules(language))
+    found = tools_of(Rules(language))
     assert found["language"] == "langdetect 1.0.9 (seed 0)"
     wanted = "ja_sentence_segmenter 0.0.2" if language == "ja" else f"tenbin {language} sentences 1"
     assert found["sentences"].startswith(wanted)
@@ -136,7 +136,7 @@ def test_a_missing_tool_is_refused_with_the_command(
     monkeypatch.setattr(tools, "find_spec", lambda name: None if name == module else object())
     rules = Rules(language, "published", published_tools=True)
     with pytest.raises(TaskError) as error:
-        tools_of.__wrapped__(language, rules)
+        tools_of.__wrapped__(rules)
     assert command in error.value.hint
 
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from tenbin.data.rows import Row
 from tenbin.data.schemas.checks import Dropped, take_identifier, take_text
+from tenbin.data.schemas.instructions import instructions_document
 from tenbin.data.schemas.japanese import (
     janli_document,
     jcola_document,
@@ -64,6 +65,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "pmmeval_mhellaswag": pmmeval_mhellaswag_document,
     "pmmeval_mmmlu": pmmeval_mmmlu_document,
     "pmmeval_xnli": pmmeval_xnli_document,
+    "instructions": instructions_document,
     "xquad": xquad_document,
     "text": text_document,
     "belebele": belebele_document,

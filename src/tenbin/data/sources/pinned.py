@@ -60,6 +60,8 @@ class Split:
     """The rows of a published file that holds several splits."""
     codes: Mapping[str, str] = field(default_factory=dict)
     """Config → what {code} in published paths stands for."""
+    rows_by_config: Mapping[str, int] = field(default_factory=dict)
+    """Where the parts of the set differ in their number of rows."""
 
     def row_file(self, path: Path) -> RowFile:
         """Return a file of this split with how it is to be read.
@@ -193,6 +195,7 @@ def fill_config(split: Split, config: str | None) -> Split:
     return replace(
         split,
         files=files,
+        rows=split.rows_by_config.get(config, split.rows),
         folder=split.folder.replace("{config}", config),
         local=tuple(pattern.replace("{config}", config) for pattern in split.local),
     )
@@ -204,9 +207,14 @@ def describe_dataset(dataset: Dataset | str) -> DatasetDescription:
     pinned = pinned_sets().get(name)
     if pinned is None or (isinstance(dataset, Dataset) and not dataset.pinned):
         return DatasetDescription(name, title=name, licence="", source=name, sizes={})
-    sizes = {
-        version: {split.name: split.rows for split in splits.values() if split.rows is not None}
+    config = dataset.config or "" if isinstance(dataset, Dataset) else ""
+    counted = {
+        version: {one.name: one.rows_by_config.get(config, one.rows) for one in splits.values()}
         for version, splits in pinned.versions.items()
+    }
+    sizes = {
+        version: {split: rows for split, rows in found.items() if rows is not None}
+        for version, found in counted.items()
     }
     return DatasetDescription(
         name=name,
@@ -246,11 +254,11 @@ def _split(
     source: Mapping[str, Any],
     details: Mapping[str, Any],
 ) -> Split:
-    columns = entry.get("columns")
+    columns, rows = entry.get("columns"), details.get("rows")
     return Split(
         name=name,
         version=version,
-        rows=details.get("rows"),
+        rows=None if isinstance(rows, dict) else rows,
         files=tuple(
             PublishedFile(path, None, blob) if isinstance(blob, dict) else PublishedFile(path, blob)
             for path, blob in details.get("files", {}).items()
@@ -267,6 +275,7 @@ def _split(
         field_from_name=entry.get("field_from_name"),
         where=details.get("where", {}),
         codes=entry.get("codes", {}),
+        rows_by_config=rows if isinstance(rows, dict) else {},
     )
 
 

@@ -147,13 +147,14 @@ _PUBLISHED_TOOLS = {
 
 
 @lru_cache
-def tools_of(language: str, rules: Rules) -> Mapping[str, str]:
+def tools_of(rules: Rules) -> Mapping[str, str]:
     """What decides in a language beside patterns: each need with the tool's name and version.
 
     Raises:
         TaskError: One is not installed; the hint is the command that installs it.
     """
-    needed = {one.needs for id, one in INSTRUCTIONS.items() if id.startswith(f"{language}:")}
+    language = rules.language
+    needed = {one.needs for one in INSTRUCTIONS.values() if language in one.languages}
     if language == "ja" and rules.edition == "original":
         needed.add("tokens of keywords")
     return {need: _tool(need, language, rules) for need in sorted(needed - {""})}

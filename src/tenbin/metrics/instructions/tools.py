@@ -38,7 +38,9 @@ def require_langdetect() -> None:
         TaskError: It is not installed.
     """
     if find_spec("langdetect") is None:
-        raise TaskError("the language of an answer is found by langdetect", _EXTRA)
+        raise TaskError(
+            "the language of an answer is found by langdetect, which is not installed", _EXTRA
+        )
 
 
 def require_janome() -> None:
@@ -48,7 +50,7 @@ def require_janome() -> None:
         TaskError: It is not installed.
     """
     if find_spec("janome") is None:
-        raise TaskError("nouns at the end of a sentence are found by Janome", _EXTRA)
+        raise TaskError("Japanese is cut into words by Janome, which is not installed", _EXTRA)
 
 
 def require_punkt() -> None:
@@ -58,7 +60,10 @@ def require_punkt() -> None:
         TaskError: NLTK or its data is not installed.
     """
     if find_spec("nltk") is None or _punkt("english") is None:
-        raise TaskError("the published rules split sentences with NLTK's punkt_tab", _NLTK)
+        raise TaskError(
+            "the published rules split sentences with NLTK's punkt_tab, which is not installed",
+            _NLTK,
+        )
 
 
 def require_spacy() -> None:
@@ -68,7 +73,10 @@ def require_spacy() -> None:
         TaskError: spaCy or a model is not installed.
     """
     if not all(find_spec(name) for name in ("spacy", _SPANISH, _OTHER)):
-        raise TaskError(f"the published rules need spaCy with {_SPANISH} and {_OTHER}", _SPACY)
+        raise TaskError(
+            f"the published rules need spaCy with {_SPANISH} and {_OTHER}, which are not installed",
+            _SPACY,
+        )
 
 
 def detect_language(text: str) -> str | None:

@@ -140,6 +140,36 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + rest
 
 
+def part_lines(result: RunResult) -> list[str]:
+    """Return what each first metric over parts of documents is made of: one line for each task.
+
+    Kinds of parts are told together by what stands before the colon; result.json has each.
+    """
+    lines = []
+    for id, details in result.details.items():
+        metric = next((name for name, detail in details.items() if detail.parts), None)
+        if metric is None:
+            continue
+        sums: dict[str, tuple[float, int]] = {}
+        for kind, part in (details[metric].parts or {}).items():
+            name = kind.partition(":")[0]
+            total, count = sums.get(name, (0.0, 0))
+            sums[name] = total + part.value * part.n, count + part.n
+        shown = ", ".join(f"{name} {total:g}/{count}" for name, (total, count) in sums.items())
+        lines.append(f"{id} {metric}: {shown}")
+    return lines
+
+
+def tool_lines(result: RunResult) -> list[str]:
+    """Return the programs that metrics left decisions to: one line for all tasks with the same."""
+    ids: dict[str, list[str]] = {}
+    for id, config in result.configs.items():
+        if config.tools:
+            shown = ", ".join(f"{what} by {tool}" for what, tool in config.tools.items())
+            ids.setdefault(shown, []).append(id)
+    return [f"tools: {_names(names)}: {tools}" for tools, names in ids.items()]
+
+
 def usage_lines(usage: UsageEntry | None) -> list[str]:
     """Return one line with the tokens and cost that a server reported; none without a server."""
     if usage is None:

@@ -19,9 +19,11 @@ from tenbin.report.terminal.run_notes import (
     engine_mode,
     is_unscored,
     origin_lines,
+    part_lines,
     partial_lines,
     sampling_lines,
     thinking_lines,
+    tool_lines,
     unscored_lines,
     usage_lines,
 )
@@ -47,6 +49,8 @@ def print_results(result: RunResult, console: Console | None = None) -> None:
     for line in [
         *definition_lines(result),
         *chosen_lines(result),
+        *part_lines(result),
+        *tool_lines(result),
         *sampling_lines(result),
         *thinking_lines(result),
         *choice_lines(result),

@@ -60,6 +60,13 @@ class UnweightedMean(Record):
     )
 
 
+class PartEntry(Record):
+    """One kind of the parts that a metric is pooled over, such as a type of instruction."""
+
+    value: Number = Field(description="Mean value of these parts.")
+    n: Count = Field(description="How many there are, in all scored documents.")
+
+
 class MetricDetail(Record):
     """What the value of one metric rests on."""
 
@@ -90,6 +97,11 @@ class MetricDetail(Record):
     )
     unweighted: UnweightedMean | None = Field(
         default=None, description="Of a group: the plain mean of its tasks."
+    )
+    parts: dict[str, PartEntry] | None = Field(
+        default=None,
+        description="Of a metric over parts of documents: kind of part to its mean, such as the "
+        "types of instructions; absent for other metrics.",
     )
 
 
@@ -183,6 +195,11 @@ class CellConfig(Record):
     metrics: Texts = Field(default=(), description="Metrics that were asked for.")
     filters: dict[str, list[Open]] = Field(
         default_factory=dict, description="Filter name to the steps that extract an answer."
+    )
+    tools: dict[str, str] | None = Field(
+        default=None,
+        description="What a metric leaves to other programs, such as `sentences`, to the program "
+        "with its version; absent if it leaves nothing.",
     )
     origin: OriginEntry | None = Field(
         default=None, description="Of an lm-eval task: its file and functions; absent for others."
