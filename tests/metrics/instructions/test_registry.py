@@ -142,5 +142,8 @@ def test_a_missing_tool_is_refused_with_the_command(
 
 def test_verdicts_of_short_texts_do_not_change() -> None:
     asked = check_asked("en:language:response_language", {"language": "nl"}, "row")
-    found = {asked.passes("is it dat", Rules("en")) for _ in range(20)}
+    found = set()
+    for _ in range(6):
+        tools.detect_language.cache_clear()
+        found.add(asked.passes("is it dat", Rules("en")))
     assert len(found) == 1

@@ -103,7 +103,7 @@ def simplify(text: str) -> str:
     return _HEADING.sub("", plain).strip()
 
 
-def normalise_unicode(form: Literal["NFC", "NFKC"], text: str) -> str:
+def normalise_unicode(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
     """The text in a normal form, as `unicodedata.normalize` gives it.
 
     The library puts the combining marks of one character in order by insertion, which takes a

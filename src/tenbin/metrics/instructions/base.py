@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from tenbin.metrics.extraction.clean import normalise_unicode
+
 Edition: TypeAlias = Literal["corrected", "published", "original"]
 """Whose rules decide: those without the known faults; those of shisa-ai/M-IFEval at 06f08ff3b268;
 or those of lightblue-tech/M-IFEval, which differ from the latter in Japanese alone."""
@@ -176,7 +178,7 @@ def _unquoted(line: str, opening: str, closing: str) -> str:
 
 def without_accents(text: str) -> str:
     """A text without combining marks, after compatibility decomposition."""
-    apart = unicodedata.normalize("NFKD", text)
+    apart = normalise_unicode("NFKD", text)
     return "".join(one for one in apart if not unicodedata.combining(one))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from tenbin.errors import DataError, TaskError, guess_at
+from tenbin.metrics.extraction.clean import normalise_unicode
 from tenbin.metrics.instructions import (
     characters,
     content,
@@ -67,14 +67,14 @@ class Asked:
             return False
         kwargs = self.kwargs
         if rules.corrected:
-            text, kwargs = unicodedata.normalize("NFC", text), _composed(kwargs)
+            text, kwargs = normalise_unicode("NFC", text), _composed(kwargs)
         return INSTRUCTIONS[self.id].check(text, kwargs, rules)
 
 
 def _composed(value: Any) -> Any:
     """The same with every text in NFC."""
     if isinstance(value, str):
-        return unicodedata.normalize("NFC", value)
+        return normalise_unicode("NFC", value)
     if isinstance(value, Mapping):
         return {_composed(key): _composed(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -6,6 +6,7 @@ editions alone: their data is on no package index, and another release of it is 
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ _SPACY = (
     "pip install spacy==3.7.5 && python -m spacy download es_core_news_sm"
     " && python -m spacy download xx_sent_ud_sm"
 )
+_HALVES = re.compile("[\ud800-\udfff]")
 _SPANISH, _OTHER = "es_core_news_sm", "xx_sent_ud_sm"
 
 
@@ -79,6 +81,8 @@ def require_spacy() -> None:
         )
 
 
+# Variants of an answer are often one text, and several instructions may ask for its language.
+@lru_cache(maxsize=64)
 def detect_language(text: str) -> str | None:
     """langdetect's first guess; None where it finds no language.
 
@@ -108,7 +112,9 @@ def surfaces(text: str) -> list[str]:
 
 def parts_of_speech(text: str) -> list[tuple[str, str]]:
     """The words of a Japanese text, each with its part of speech."""
-    return [(token.surface, token.part_of_speech) for token in _janome().tokenize(text)]
+    # Its dictionary is looked up in UTF-8, which has no halves of surrogate pairs.
+    whole = _HALVES.sub("\ufffd", text)
+    return [(token.surface, token.part_of_speech) for token in _janome().tokenize(whole)]
 
 
 @lru_cache(maxsize=2)
