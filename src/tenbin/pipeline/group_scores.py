@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tenbin.metrics.base import Metric
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
+from tenbin.pipeline.notices import listed
 from tenbin.pipeline.score import measured_metrics
 from tenbin.records import DEFAULT_TEMPLATE, Cell, Group, GroupMetric, ScoreRow
 from tenbin.statistics.errors import combine_rows, summarise_group, summarise_mean
@@ -177,7 +178,7 @@ def _defined_group(
         parts=tuple(
             MeanPart(setup.cell.id, metrics[task], weights[task]) for task, setup in by_task.items()
         ),
-        notices=(f"{id} is defined with other numbers of examples for {', '.join(other)}",)
+        notices=(f"{id} is defined with other numbers of examples for {listed(other)}",)
         if other
         else (),
     )
@@ -191,7 +192,7 @@ def _no_mean(
 ) -> str:
     """Why a group has no mean; empty if nothing stands in its way."""
     if absent := [task for task in group.tasks() if task not in by_task]:
-        return f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in this run"
+        return f"{listed(absent)} {'is' if len(absent) == 1 else 'are'} not in this run"
     if len(by_task) < len(cells):
         return "a task was asked under several templates"
     for task, metric in group.member_metrics().items():

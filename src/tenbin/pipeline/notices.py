@@ -12,6 +12,13 @@ _LITTLE = 0.5
 """Share of the first token below which the letters are not what the model would say."""
 
 
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
 def partial_notice(counts: Iterable[DocumentCounts]) -> str:
     """The line about a run that was stopped."""
     total = list(counts)

@@ -26,6 +26,7 @@ from tenbin.errors import AlteredFile, DataError, MissingData
 from tenbin.files.disk_list import DiskList
 from tenbin.metrics.registry import check_question, reference_checks
 from tenbin.pipeline.cells import CellSetup, reach_of
+from tenbin.pipeline.notices import listed
 from tenbin.pipeline.requests import content_key
 from tenbin.prompts.assembly import Chat
 from tenbin.prompts.build import PromptSettings, build_prompts, limited
@@ -145,7 +146,7 @@ class Data:
         for id, reason in self.skipped.items():
             left_out.setdefault(reason, []).append(id)
         missing = [
-            f"left out, since the data cannot be had: {', '.join(ids)}: {reason}"
+            f"left out, since the data cannot be had: {listed(ids)}: {reason}"
             for reason, ids in left_out.items()
         ]
         if self._fewer:
