@@ -195,6 +195,24 @@ def test_the_first_examples_pass_over_the_document_where_it_stands_among_them(ta
         few.examples(pool[0])
 
 
+def test_the_first_examples_may_have_to_share_a_field_with_the_document(task: Task) -> None:
+    subjects = ["law", "art", "law", "art", "law"]
+    pool = [
+        replace(one, fields={**one.fields, "subject": subject})
+        for one, subject in zip(documents(5), subjects, strict=True)
+    ]
+    plan = FewshotPlan("train", "first_n", "subject")
+    asked = replace(task, split="test", fewshot=plan)
+    draw = open_draw(asked, Pool(pool), 2, 1, "random", "document")
+    art = replace(pool[0], id="x", fields={**pool[0].fields, "subject": "art"})
+    assert draw.examples(art) == [pool[1], pool[3]]
+    assert draw.examples(replace(pool[0], id="y")) == [pool[0], pool[2]]
+    for subject in ("music", ["art"], None):
+        other = replace(art, fields={**art.fields, "subject": subject})
+        with pytest.raises(ConfigError, match=r"2 examples .* 0 rows are others with its subject"):
+            draw.examples(other)
+
+
 def test_samples_of_the_file_are_named_where_they_are_too_few(task: Task) -> None:
     own = from_lm_eval(task, split=None, samples=({"question": "?"},))
     with pytest.raises(ConfigError, match="its file's own samples can give 1"):

@@ -12,7 +12,7 @@ import hashlib
 import json
 import random
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias
@@ -163,12 +163,14 @@ class OneGenerator:
 
 @dataclass(slots=True)
 class FirstExamples:
-    """The first documents of the pool, the same for every document."""
+    """The first documents of the pool, the same for every document or for every label."""
 
     pool: Pool
     shots: int
     excludes_document: bool
     """Whether rows that equal the document are passed over."""
+    label: str | None = None
+    """Only rows that have the document's value of this field are shown."""
 
     def order(self, count: int) -> Sequence[int]:
         """As the file has them."""
@@ -176,11 +178,16 @@ class FirstExamples:
 
     def examples(self, document: Document) -> list[Document]:
         """The first examples that are not the document itself, where that matters."""
-        pool = (self.pool.example(at).document for at in range(len(self.pool)))
+        positions: Sequence[int] = range(len(self.pool))
+        if self.label is not None:
+            value = document.fields.get(self.label)
+            alike = self.pool.strata(self.label)
+            positions = alike.get(value, ()) if isinstance(value, Hashable) else ()
+        pool = (self.pool.example(at).document for at in positions)
         if self.excludes_document:
             pool = (one for one in pool if not _equal(one, document))
         found = list(islice(pool, self.shots))
-        _check_enough(len(found), self.shots, document)
+        _check_enough(len(found), self.shots, document, self.label)
         return found
 
 
@@ -189,10 +196,11 @@ def _equal(one: Document, other: Document) -> bool:
     return one.fields == other.fields
 
 
-def _check_enough(found: int, shots: int, document: Document) -> None:
+def _check_enough(found: int, shots: int, document: Document, label: str | None = None) -> None:
     if found < shots:
+        alike = f" with its {label}" if label else ""
         raise ConfigError(
-            f"{document.origin}: {shots} examples were asked for, {found} rows are others",
+            f"{document.origin}: {shots} examples were asked for, {found} rows are others{alike}",
             "ask for fewer with --num_fewshot, or provide more rows",
         )
 
@@ -225,7 +233,7 @@ def open_draw(
             "ask for fewer with --num_fewshot, or provide more rows",
         )
     if task.fewshot.sampler == "first_n":
-        return FirstExamples(pool, shots, excludes)
+        return FirstExamples(pool, shots, excludes, task.fewshot.label)
     label = task.fewshot.label if task.fewshot.sampler == "stratified" else None
     if label is not None:
         pool.strata(label)  # read now, so that a fault shows before the first prompt

@@ -61,7 +61,7 @@ class TemplateBlock(WordingBlock):
 class FewshotBlock(Block):
     """lm-eval's `fewshot_config`, with tenbin's samplers."""
 
-    sampler: Literal["default", "stratified"] = "default"
+    sampler: Literal["default", "stratified", "first_n"] = "default"
     split: str | None = None
     label: str | None = None
 
