@@ -49,8 +49,18 @@ def current() -> dict[str, list[dict[str, Any]]]:
 
 
 def golden_tasks() -> list[Task]:
-    """The tasks that have golden prompts: those with sample rows of their own."""
-    return [task for task in load_registry().all() if not borrows_samples(task)]
+    """The tasks that have golden prompts: those with sample rows of their own.
+
+    Of the subsets of one file, which share their templates, the first has them.
+    """
+    first: dict[tuple[str, str], Task] = {}
+    tasks: list[Task] = []
+    for task in load_registry().all():
+        same = first.setdefault((task.family, task.version), task) if task.dataset.where else task
+        assert task.templates == same.templates
+        if same is task and not borrows_samples(task):
+            tasks.append(task)
+    return tasks
 
 
 def borrows_samples(task: Task) -> bool:

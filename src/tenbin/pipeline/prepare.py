@@ -176,10 +176,13 @@ class Data:
 
 
 def _example_set(task: Task) -> Dataset:
-    """The data set with the function that makes examples of its rows."""
-    if task.fewshot.process_docs is None:
-        return task.dataset
-    return replace(task.dataset, process_docs=task.fewshot.process_docs)
+    """The rows that examples come from, with the function that makes examples of them."""
+    plan, dataset = task.fewshot, task.dataset
+    if plan.whole_split and dataset.where:
+        dataset = replace(dataset, where={})
+    return (
+        dataset if plan.process_docs is None else replace(dataset, process_docs=plan.process_docs)
+    )
 
 
 def _chosen(

@@ -7,7 +7,7 @@ template over it, and tells what a reader should look at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from tenbin.config import RunConfig
@@ -121,7 +121,9 @@ def _check_pool(task: Task, scored: DocumentSet, choice: DataChoice) -> Iterator
     if split is None or split == task.split:
         return
     try:
-        pool = load_documents(task.dataset, split, choice)
+        whole = task.fewshot.whole_split
+        dataset = replace(task.dataset, where={}) if whole else task.dataset
+        pool = load_documents(dataset, split, choice)
     except TenbinError as error:
         yield Finding("error", f"split {split}", str(error))
         return

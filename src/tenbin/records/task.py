@@ -200,6 +200,8 @@ class FewshotPlan:
     excludes_document: bool = False
     """Whether lm-eval draws one example more and removes the asked document: where the split that
     the file names for examples is the test split, also where it names neither."""
+    whole_split: bool = False
+    """Whether the examples of a subset come from all rows of the split, not from the subset's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,7 +369,9 @@ def _fewshot(file: TaskFile, layers: list[OverrideBlock]) -> FewshotPlan:
         raise TaskError(
             "fewshot_config: a stratified sampler needs `label`, the field of its strata"
         )
-    return FewshotPlan(config.split or split, config.sampler, config.label)
+    return FewshotPlan(
+        config.split or split, config.sampler, config.label, whole_split=config.whole_split
+    )
 
 
 def _metrics(layers: list[OverrideBlock], kind: Kind) -> tuple[MetricUse, ...]:

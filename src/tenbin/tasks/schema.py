@@ -64,6 +64,8 @@ class FewshotBlock(Block):
     sampler: Literal["default", "stratified", "first_n"] = "default"
     split: str | None = None
     label: str | None = None
+    whole_split: bool = False
+    """Examples of a subset come from all rows of the split."""
 
 
 class ParallelBlock(Block):
