@@ -92,8 +92,47 @@ def test_too_little_is_said_to_be_too_little(aggregation: str) -> None:
 
 
 def test_resamples_that_all_agree_give_no_interval() -> None:
-    found = estimate(measured("balanced_acc", outcomes([1] * 9, None, [0] * 9, [0] * 9)))
+    found = estimate(measured("macro_f1", outcomes([1] * 9, None, [0] * 9, [0] * 9)))
     assert (found.value, found.stderr, found.low, found.high) == (1.0, 0.0, None, None)
+
+
+def test_a_balanced_accuracy_of_one_class_is_an_accuracy() -> None:
+    right = [1.0] * 7 + [0.0] * 3
+    picks = [0] * 7 + [1] * 3
+    balanced = estimate(measured("balanced_acc", outcomes(right, None, [0] * 10, picks)))
+    plain = estimate(measured("mean", outcomes(right)))
+    assert (balanced.value, balanced.low, balanced.high) == pytest.approx(
+        (plain.value, plain.low, plain.high)
+    )
+    assert balanced.stderr == pytest.approx(plain.stderr)
+
+
+@pytest.mark.parametrize(
+    ("shares", "recalls"),
+    [
+        ((0.85, 0.15), (0.9, 0.95)),
+        ((0.85, 0.15), (0.9, 0.9)),
+        ((0.46, 0.46, 0.08), (0.7, 0.7, 0.95)),
+        ((0.9, 0.1), (0.99, 0.5)),
+    ],
+)
+def test_balanced_accuracy_covers_with_a_small_class_nearly_all_right(
+    shares: tuple[float, ...], recalls: tuple[float, ...]
+) -> None:
+    generator = np.random.default_rng(6)
+    size, count = len(shares), 100
+    like = classified(size, count, "balanced_acc")
+    found = []
+    while len(found) < 600:
+        gold = generator.multinomial(count, shares)
+        if not gold.all():
+            continue
+        hits = generator.binomial(gold, recalls)
+        matrix = np.diag(hits)
+        # Where a wrong answer goes does not matter.
+        matrix[np.arange(size), (np.arange(size) + 1) % size] += gold - hits
+        found.append(estimate(with_matrix(like, matrix.ravel())))
+    assert coverage(found, float(np.mean(recalls))) >= 0.925
 
 
 def test_bootstrap_error_of_a_mean_is_the_analytic_one() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,11 @@ def test_bootstrap_agrees_with_the_analytic_error() -> None:
     # With one gold class the balanced accuracy is a plain mean.
     predicted = [0] * 140 + [1] * 60
     outcomes = classified([0] * 200, predicted)
-    row = summarise("b", "balanced_acc", outcomes, 7, "x")
-    plain = summarise("a", "mean", outcomes, 7, "x")
+    grouped = [
+        replace(one, group=f"g{at // 2}" if at < 2 else None) for at, one in enumerate(outcomes)
+    ]
+    row = summarise("b", "balanced_acc", grouped, 7, "x")
+    plain = summarise("a", "mean", grouped, 7, "x")
     assert row.value == plain.value == 0.7
     assert row.stderr == pytest.approx(plain.stderr, rel=0.08)
     assert row.stderr_method == "bootstrap"

@@ -72,6 +72,8 @@ def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimat
     if not found.linear:
         if n == 0:
             return Estimate(None, None, None, None, 0, 0, "bca")
+        if found.aggregation == "balanced_acc" and clusters == n:
+            return _balanced(found)
         drawn = bootstrap(Resampling(rows, found.score), seed)
         return bootstrap_estimate(found.value, drawn, n, clusters)
     if n == 0:
@@ -80,6 +82,42 @@ def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimat
     influence = (rows[:, 0] - value * rows[:, 1]) / n
     bounded = within(found.values, top)
     return mean_estimate(value, [influence], n, top if bounded else None)
+
+
+def _balanced(found: Measured) -> Estimate:
+    """A balanced accuracy of independent documents: each class's recall has Wilson's interval, and
+    their distances from the recalls add as variances do.
+
+    Where a small class is nearly all right, resamples of it vary too little.
+    """
+    matrix = found.features.sum(axis=0)
+    size = round(len(matrix) ** 0.5)
+    counts = [int(row.sum()) for row in matrix.reshape(size, size)]
+    present = [at for at in range(size) if counts[at]]
+    value = found.value
+    below = above = square = 0.0
+    for at in present:
+        count = counts[at]
+        recall = float(matrix[at * size + at]) / count
+        # One document says nothing about its class: the interval is then nearly all of it.
+        degrees = max(1, count - 1)
+        stderr = math.sqrt(recall * (1 - recall) / degrees)
+        low, high = wilson_interval(recall, stderr, count, degrees)
+        below += (recall - low) ** 2
+        above += (high - recall) ** 2
+        square += stderr**2
+    n, share = len(found.documents), len(present)
+    if n < 2:
+        return Estimate(value, None, None, None, n, n, "wilson")
+    return Estimate(
+        value,
+        math.sqrt(square) / share,
+        value - math.sqrt(below) / share,
+        value + math.sqrt(above) / share,
+        n,
+        n,
+        "wilson",
+    )
 
 
 def _of_function(found: Measured, seed: int) -> FunctionEstimate:

@@ -93,6 +93,8 @@ class Measured:
     """The aggregation of items."""
     parts: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     """Of pooled documents: name of a part → its summed values, and how many there are."""
+    aggregation: str = "mean"
+    """One of `AGGREGATIONS`, or that of a function."""
 
     @property
     def value(self) -> float:
@@ -215,8 +217,9 @@ class Gathering:
             items = tuple(self._items[at][1] for at in order)
             clusters = tuple(clusters[at] for at in order)
             return Measured(
-                documents, clusters, rows, _mean, False, _mean, failed, items, self._function
-            )
+                documents, clusters, rows, _mean, False, _mean, failed, items, self._function,
+                aggregation=self._aggregation,
+            )  # fmt: skip
         score: Callable[[Array], Array] = _mean
         own, linear = score, self._aggregation in _LINEAR
         if self._aggregation in RATIOS:
@@ -227,11 +230,14 @@ class Gathering:
             score = own = _COUNTED[self._aggregation]
         elif self._aggregation == POOLED:
             parts = dict(sorted(self._parts.items()))
-            return Measured(documents, clusters, rows, score, False, own, failed, parts=parts)
+            return Measured(documents, clusters, rows, score, False, own, failed, parts=parts,
+                            aggregation=self._aggregation)  # fmt: skip
         elif not linear:
             rows, score = _confused(rows, _CONFUSION[self._aggregation])
             own = _right
-        return Measured(documents, clusters, rows, score, linear, own, failed)
+        return Measured(
+            documents, clusters, rows, score, linear, own, failed, aggregation=self._aggregation
+        )
 
 
 def measured(aggregation: str, outcomes: Iterable[Outcome]) -> Measured:
