@@ -54,7 +54,7 @@ def test_a_model_gives_the_same_bits_on_one_and_four_workers(
         assert document["scale"]["workers"] == workers
         assert document["scale"]["differing"] == []
         assert document["engine"]["mode"] == "packed tree"
-        assert document["engine"]["generation"] == "own loop, shared prefix"
+        assert document["engine"]["generation"] == "own loop, shared prefix, drafts"
         found[workers] = lasting(document)
     assert found[1] == found[4]
     one, four = (samples(tmp_path / f"of-{workers}") for workers in (1, 4))

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from tenbin.backends.hf.generation.drafts import Drafter
 from tenbin.backends.hf.generation.kv_cache import SlotCache
 from tenbin.backends.hf.generation.model_runner import ModelRunner
 from tenbin.backends.hf.generation.prefill import Prefill
@@ -44,6 +45,8 @@ class _Row:
     completion: Completion
     forced: dict[int, int] = field(default_factory=dict)
     """Position → token that stands there, whatever the model chose."""
+    drafter: Drafter | None = None
+    """Guesses its next tokens; None where steps read one token per row."""
     is_broken: bool = False
     """Whether the model gave no token, because its logits are not finite."""
 
@@ -89,6 +92,7 @@ class DecodeBatch:
         prefill: Callable[[SlotCache], Prefill],
         sampler: Sampler | None = None,
         seeds: Sequence[int] | None = None,
+        drafts: bool = False,
     ) -> None:
         """Prepare a batch.
 
@@ -102,7 +106,9 @@ class DecodeBatch:
             prefill: Makes what prefills prompts into a cache.
             sampler: Chooses tokens; greedy by default.
             seeds: Seed of the sampler for each prompt.
+            drafts: Whether steps read drafted tokens too; needs greedy decoding, no lookahead.
         """
+        self._drafts = drafts
         self._runner = runner
         self._prompts = prompts
         self._completions = completions
@@ -130,6 +136,10 @@ class DecodeBatch:
         launched: list[tuple[list[_Row], _Copy]] = []
         while self._active or self._waiting:
             self._admit()
+            if self._drafts:
+                yield from self._drafted_step()
+                self._evict()
+                continue
             launched.append(self._launch_step())
             if lookahead and len(launched) == 1:
                 continue
@@ -156,7 +166,13 @@ class DecodeBatch:
         self._stepper.positions[rows] = torch.tensor(ends).to(device, non_blocking=True)
         self._stepper.seeds[rows] = torch.tensor(seeds).to(device, non_blocking=True)
         entered = [
-            _Row(job, position, position + 1, self._completions[job])
+            _Row(
+                job,
+                position,
+                position + 1,
+                self._completions[job],
+                drafter=Drafter(self._prompts[job]) if self._drafts else None,
+            )
             for job, position in zip(jobs, ends, strict=True)
         ]
         for row in entered:
@@ -176,19 +192,51 @@ class DecodeBatch:
     def _examine(self, rows: Sequence[_Row], tokens: _Copy) -> Iterator[int]:
         """Add new tokens to their completions and yield the jobs that are complete."""
         for row, token in zip(rows, tokens.values(), strict=True):
-            if row.is_done:
-                continue
-            if token == NO_TOKEN:
-                row.is_broken = True
-                self.not_finite.add(row.job)
-                yield row.job
-                continue
-            complete = row.completion.add(row.forced.get(row.next, token))
-            row.next += 1
-            if row.completion.forced:
-                row.force()
-            if complete:
-                yield row.job
+            if not row.is_done:
+                self._add(row, token)
+                if row.is_done:
+                    yield row.job
+
+    def _add(self, row: _Row, token: int) -> int:
+        """Add a token to a row's completion; return the one that stands there."""
+        if token == NO_TOKEN:
+            row.is_broken = True
+            self.not_finite.add(row.job)
+            return token
+        token = row.forced.get(row.next, token)
+        row.completion.add(token)
+        row.next += 1
+        if row.completion.forced:
+            row.force()
+        return token
+
+    def _drafted_step(self) -> Iterator[int]:
+        """Run a step that reads each row's newest token and its draft; yield complete jobs.
+
+        The model's choice after each token tells how much of a draft it would have written itself;
+        the choice after the last such token is new. Keys and values of the rest are overwritten
+        before any mask lets them be read.
+        """
+        last = self._cache.length - 1
+        drafts = [
+            row.drafter.draft(last - row.position, len(self._active)) if row.drafter else []
+            for row in self._active
+        ]
+        places = [row.position for row in self._active]
+        chosen = self._stepper.step_drafts(places, drafts)
+        for at, (row, draft) in enumerate(zip(self._active, drafts, strict=True)):
+            for guess, choice in zip((*draft, None), chosen[at], strict=True):
+                token = self._add(row, choice)
+                if row.is_done:
+                    yield row.job
+                    break
+                row.position += 1
+                assert row.drafter is not None
+                row.drafter.add(token)
+                self._stepper.tokens[at] = token
+                if token != guess:
+                    break
+            self._stepper.positions[at] = row.position
 
     def _evict(self) -> None:
         """Remove complete rows and fill their places with rows from the end.
@@ -269,6 +317,46 @@ class DecodeStepper:
         # come again.
         self._seen.add(shape)
         return self._advance(rows, reach)[:count]
+
+    def step_drafts(
+        self, positions: Sequence[int], drafts: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """Read the newest token of the first rows, each with a draft after it.
+
+        Args:
+            positions: Of the newest tokens.
+            drafts: What may follow each.
+
+        Returns:
+            For each row, the tokens that the model chooses after its newest token and after each
+            drafted one, `NO_TOKEN` where there is none.
+        """
+        count = len(drafts)
+        reach = max(at + len(draft) for at, draft in zip(positions, drafts, strict=True)) + 1
+        newest = self.tokens[:count].tolist()
+        tokens = torch.tensor(
+            [
+                token
+                for first, draft in zip(newest, drafts, strict=True)
+                for token in (first, *draft)
+            ]
+        )
+        places = torch.tensor(
+            [
+                place
+                for at, draft in zip(positions, drafts, strict=True)
+                for place in range(at, at + len(draft) + 1)
+            ]
+        )
+        if len(tokens) == count:
+            logits = self._runner.decode(self._cache, tokens, places, reach)
+        else:
+            owners = torch.tensor(
+                [row for row, draft in enumerate(drafts) for _ in range(len(draft) + 1)]
+            )
+            logits = self._runner.decode_drafts(self._cache, tokens, places, owners, reach)
+        chosen = iter(self._sampler.sample(logits, self.seeds[:0], places).tolist())
+        return [[next(chosen) for _ in range(len(draft) + 1)] for draft in drafts]
 
     def _capture(self, shape: tuple[int, int]) -> torch.Tensor | None:
         graph: Any = torch.cuda.CUDAGraph()

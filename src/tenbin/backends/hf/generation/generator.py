@@ -30,6 +30,8 @@ class GenerationSupport:
     """Memory per token in a slot cache; 0 if the model does not work with one."""
     packs: bool
     """Whether its prompts can be prefilled as packs of a prefix tree."""
+    drafts: bool = False
+    """Whether a decode step may read several tokens of a row; only found out on a CPU."""
 
 
 class Generator:
@@ -75,6 +77,7 @@ class Generator:
                 self.support.token_bytes,
                 self._compilation if self.support.packs and packs else None,
                 memory_share,
+                self.support.drafts,
             )
         self.mode: str = (
             self._scheduler.mode if self._scheduler is not None else TransformersGenerate.mode
@@ -140,7 +143,9 @@ def _probed(probe: GenerationProbe, packs: bool) -> GenerationSupport:
     if packs and (cache := probe.cache(packed=True)) is not None:
         return GenerationSupport(cache.token_bytes(), packs=True)
     cache = probe.cache(packed=False)
-    return GenerationSupport(cache.token_bytes() if cache is not None else 0, packs=False)
+    if cache is None:
+        return GenerationSupport(0, packs=False)
+    return GenerationSupport(cache.token_bytes(), packs=False, drafts=probe.takes_drafts())
 
 
 def _refusal(probe: GenerationProbe) -> str | None:

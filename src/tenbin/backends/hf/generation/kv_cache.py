@@ -40,7 +40,9 @@ class SlotCache(Cache):
         self._past = 0
         self._reach = 0
         self._positions: torch.Tensor | None = None
-        """Slot of each row's new token in a decode step; None in prefill."""
+        """Slot of each new token in a decode step; None in prefill."""
+        self._owners: torch.Tensor | None = None
+        """Row of each new token; None if each of the first rows has one."""
 
     def begin_prefill(self, start: int, stop: int, past: int) -> None:
         """Let the next forward pass write after the first `past` tokens of rows start to stop."""
@@ -54,8 +56,20 @@ class SlotCache(Cache):
             reach: Slots that are read, at least one more than the largest position.
         """
         self._start, self._stop, self._positions = 0, len(positions), positions
+        self._owners = None
         self._reach = min(self.length, rounded_up(reach))
         self._past = self._reach - 1
+
+    def begin_drafts(self, positions: torch.Tensor, reach: int, owners: torch.Tensor) -> None:
+        """Let the next forward pass write one or several tokens into each of the first rows.
+
+        Args:
+            positions: The slot of each token.
+            reach: Slots that are read, at least one more than the largest position.
+            owners: The row of each token, rising.
+        """
+        self.begin_decode(positions, reach)
+        self._owners, self._stop = owners, int(owners[-1]) + 1
 
     def update(
         self,
@@ -76,7 +90,9 @@ class SlotCache(Cache):
             values[rows, :, self._past : end] = value_states
             return keys[rows, :, :end], values[rows, :, :end]
         positions = self._positions.to(keys.device)
-        row = torch.arange(self._stop, device=keys.device)
+        row = self._owners
+        if row is None:
+            row = torch.arange(self._stop, device=keys.device)
         keys[row, :, positions] = key_states[:, :, 0]
         values[row, :, positions] = value_states[:, :, 0]
         return keys[: self._stop, :, : self._reach], values[: self._stop, :, : self._reach]

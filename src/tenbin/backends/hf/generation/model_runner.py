@@ -111,11 +111,40 @@ class ModelRunner:
         """
         cache.begin_decode(positions, reach)
         with row_positions(positions):
-            output = self.model(
-                input_ids=tokens[:, None],
-                position_ids=positions[:, None],
-                past_key_values=cache,
-                **self._options,
-            )
+            return self._logits(cache, tokens, positions)
+
+    def decode_drafts(
+        self,
+        cache: SlotCache,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        owners: torch.Tensor,
+        reach: int,
+    ) -> torch.Tensor:
+        """Run one decode step in which a row may have several tokens: its newest, then a draft.
+
+        Args:
+            cache: The rows' keys and values so far.
+            tokens: The tokens of all rows, row by row.
+            positions: The position of each.
+            owners: The row of each; the first rows, each at least once.
+            reach: The largest position plus one.
+
+        Returns:
+            The logits that follow each token, tokens × vocabulary.
+        """
+        cache.begin_drafts(positions, reach, owners)
+        with row_positions(positions, owners):
+            return self._logits(cache, tokens, positions)
+
+    def _logits(
+        self, cache: SlotCache, tokens: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        output = self.model(
+            input_ids=tokens[:, None],
+            position_ids=positions[:, None],
+            past_key_values=cache,
+            **self._options,
+        )
         logits: torch.Tensor = output.logits[:, -1]
         return logits

@@ -26,6 +26,8 @@ from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.memory import input_device, is_out_of_memory
 
 _STEPS = 3
+_DRAFTED = (3, 1, 2)
+"""Tokens that are read at once in each row to find out about drafts."""
 _SHARED = 9
 _LENGTHS = (13, 1, 22)
 _WINDOW = {"cuda": 8192}
@@ -79,6 +81,26 @@ class GenerationProbe:
             return None
         wanted = torch.stack([logits for _, logits in self._expected])
         return cache if _agree(wanted, found, model.dtype == torch.float32) else None
+
+    def takes_drafts(self) -> bool:
+        """Whether several tokens of a row in one step, on a CPU, get the logits of single ones.
+
+        Call it after `cache` found that the model works with a slot cache.
+        """
+        if self._prompts is None or input_device(self._model).type != "cpu":
+            return False
+        answers = [tokens for tokens, _ in self._expected]
+        try:
+            with quiet_libraries():
+                found = _with_drafts(self._model, self._prompts, answers)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            return False
+        wanted = torch.cat(
+            [logits[:count] for (_, logits), count in zip(self._expected, _DRAFTED, strict=True)]
+        )
+        return _agree(wanted, found, self._model.dtype == torch.float32)
 
     def _require_finite(self) -> None:
         broken = [not bool(logits.logsumexp(-1).isfinite().all()) for _, logits in self._expected]
@@ -167,6 +189,32 @@ def _side_by_side(
             order = order[::-1]
         tokens = [answers[at][step] for at in order]
     return torch.stack([torch.stack(found[at]) for at in sorted(found)]), cache
+
+
+@torch.inference_mode()
+def _with_drafts(
+    model: Any, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
+) -> torch.Tensor:
+    """Return the logits that follow some tokens of each row, all read in one step.
+
+    The last row is given one more token, a wrong one: it must change nothing before it.
+    """
+    runner = ModelRunner(model)
+    cache = SlotCache(len(prompts), max(len(ids) for ids in prompts) + _STEPS)
+    rows = [tuple(ids) for ids in prompts]
+    alone = PrefixGroup((), None)
+    jobs = [(alone, at) for at in range(len(rows))]
+    PaddedPrefill(runner, cache, rows, 1 << 30, 1 << 30).run(jobs, 0)
+    entries: list[tuple[int, int, int]] = []
+    for row, count in enumerate(_DRAFTED):
+        tokens = [prompts[row][-1], *answers[row][: count - 1]]
+        if row == len(rows) - 1:
+            tokens.append(prompts[row][0])
+        first = len(prompts[row]) - 1
+        entries += [(row, first + at, token) for at, token in enumerate(tokens)]
+    owners, places, read = (torch.tensor(list(part)) for part in zip(*entries, strict=True))
+    logits = runner.decode_drafts(cache, read, places, owners, int(places.max()) + 1)
+    return logits[:-1].float()
 
 
 def _agree(wanted: torch.Tensor, found: torch.Tensor, precise: bool) -> bool:

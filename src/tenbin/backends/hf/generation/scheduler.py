@@ -56,6 +56,7 @@ class Scheduler:
         token_bytes: int,
         compilation: Compilation | None = None,
         memory_share: float | None = None,
+        drafts: bool = False,
     ) -> None:
         """Prepare a scheduler.
 
@@ -68,11 +69,15 @@ class Scheduler:
             compilation: When packs are prefilled by compiled layers; None to prefill padded rows
                 instead of packs.
             memory_share: Part of the device's memory to count on; None: what is free.
+            drafts: Whether a greedy step may read several tokens of a row.
         """
         self._runner = ModelRunner(model)
         self._compilation = compilation
         if compilation is not None:
             self.mode = f"{type(self).mode}, prompts in packs"
+        self._drafts = drafts
+        if drafts:
+            self.mode = f"{self.mode}, drafts"
         self._criteria = criteria
         self._batch_size = batch_size
         self._budget = budget
@@ -173,6 +178,7 @@ class Scheduler:
             lambda cache: self._prefill(cache, prompts),
             Sampler(chosen[0].sampling),
             [job.seed for job in chosen],
+            drafts=self._drafts and chosen[0].sampling is None,
         )
         for at in batch.run(self._lookahead):
             if at in batch.not_finite:

@@ -17,11 +17,13 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 @contextmanager
-def row_positions(positions: torch.Tensor) -> Iterator[None]:
-    """Make masks for one new token per row inside.
+def row_positions(positions: torch.Tensor, owners: torch.Tensor | None = None) -> Iterator[None]:
+    """Make masks for new tokens at positions of their own inside.
 
     Args:
-        positions: The position of each row's token.
+        positions: The position of each token.
+        owners: The row of each token, rising, where rows have several; to the model, each token
+            is a row. None if each row has one.
     """
     # Imported with the first model: they import libraries that nothing else here needs.
     from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
@@ -35,7 +37,10 @@ def row_positions(positions: torch.Tensor) -> Iterator[None]:
         zero = torch.zeros((), dtype=dtype, device=positions.device)
         return torch.where(_mask(positions, **options), zero, torch.finfo(dtype).min)
 
-    folded = _for_groups(ALL_ATTENTION_FUNCTIONS["sdpa"], _attend_folded, one_token=True)
+    if owners is None:
+        folded = _for_groups(ALL_ATTENTION_FUNCTIONS["sdpa"], _attend_folded, one_token=True)
+    else:
+        folded = _for_drafts(_Drafted(owners))
     with (
         _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "sdpa", allowed),
         _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "eager", additive),
@@ -104,6 +109,76 @@ def _for_groups(
 
 _SPECIAL = ("position_bias", "softcap", "cache")
 """Options that change the outcome of transformers' own function; it has no others."""
+
+
+def _for_drafts(attend: _Drafted) -> Callable[..., Any]:
+    """Use attention of rows with several tokens; what it does not support is an error."""
+
+    def chosen(
+        module: Any,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attention_mask: torch.Tensor | None,
+        **options: Any,
+    ) -> Any:
+        is_special = any(options.get(name) is not None for name in _SPECIAL)
+        if attention_mask is None or is_special or query.shape[2] != 1:
+            raise NotImplementedError("attention of this kind over drafted tokens")
+        return attend(query, key, value, attention_mask, options.get("scaling")), None
+
+    return chosen
+
+
+class _Drafted:
+    """Attention in which the tokens of a row share one reading of its keys."""
+
+    def __init__(self, owners: torch.Tensor) -> None:
+        self._rows = int(owners[-1]) + 1
+        first = torch.searchsorted(owners, torch.arange(self._rows, device=owners.device))
+        offsets = torch.arange(len(owners), device=owners.device) - first[owners]
+        self._width = int(offsets.max()) + 1
+        self._places = owners * self._width + offsets
+        """Where each token stands when all rows are padded to the longest."""
+        self._masks: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def __call__(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor,
+        scale: float | None,
+    ) -> torch.Tensor:
+        heads, size = query.shape[1], query.shape[3]
+        shape = (self._rows, self._width, key.shape[1], heads // key.shape[1])
+        padded = query.new_zeros(self._rows * self._width, heads, size)
+        padded[self._places] = query[:, :, 0]
+        folded = padded.view(*shape, size).permute(0, 2, 3, 1, 4)
+        found = scaled_dot_product_attention(
+            folded.reshape(self._rows, shape[2], -1, size),
+            key,
+            value,
+            attn_mask=self._mask(mask, shape[3]),
+            scale=scale,
+        )
+        found = found.view(self._rows, shape[2], shape[3], self._width, value.shape[-1])
+        found = found.permute(0, 3, 1, 2, 4).reshape(-1, 1, heads, value.shape[-1])
+        return found[self._places]
+
+    def _mask(self, mask: torch.Tensor, groups: int) -> torch.Tensor:
+        """A mask for padded rows, each token once per head of a group; the same in many layers."""
+        if id(mask) not in self._masks:
+            slots = mask.shape[-1]
+            padded = torch.ones(
+                self._rows * self._width, slots, dtype=mask.dtype, device=mask.device
+            )
+            padded[self._places] = mask[:, 0, 0]
+            parts = padded.view(self._rows, 1, 1, self._width, slots)
+            whole = parts.expand(-1, -1, groups, -1, -1).reshape(self._rows, 1, -1, slots)
+            # The key is valid as long as the mask lives, so it is kept alive.
+            self._masks[id(mask)] = (mask, whole)
+        return self._masks[id(mask)][1]
 
 
 def _attend_folded(
