@@ -12,6 +12,7 @@ from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.errors import ConfigError, DataError
 from tenbin.pipeline.cells import choose_cells
+from tenbin.report.html.summary import run_summary
 from tenbin.report.terminal.console import make_console
 from tenbin.report.terminal.scores import print_results
 
@@ -155,3 +156,10 @@ def test_sample_rows_may_be_too_few_for_the_examples_of_a_suite() -> None:
     assert any("too few for all examples: xcopa_" in line for line in run.document["warnings"])
     with pytest.raises(ConfigError, match="9 examples were asked for"):
         evaluate(suite="parallel", num_fewshot=9)
+
+
+def test_a_report_says_how_an_average_is_weighted() -> None:
+    summary = run_summary("run", evaluate(suite="jp_stable").result, {}, 0)
+    assert [(group.id, group.weighting) for group in summary.groups] == [
+        ("jp_stable_4", "plain mean of its tasks")
+    ]

@@ -8,9 +8,10 @@ from pathlib import Path
 from tenbin.config import build_config
 from tenbin.data.sources.pinned import PinnedSet, Split, find_pinned_set
 from tenbin.metrics.registry import metric_names
-from tenbin.pipeline.cells import choose_cells
-from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
-from tenbin.records import Citation, Prompt, Task, Template
+from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.prepare import Data, data_choice, prompt_settings, prompts_of
+from tenbin.prompts.build import PromptSettings
+from tenbin.records import Cell, Citation, Prompt, Task, Template
 
 _SHOWN_FIRST = ("ja", "en")
 """Languages that examples are shown in, the first that a task has."""
@@ -149,19 +150,18 @@ def task_examples(tasks: Sequence[Task]) -> str:
     newest = newest_tasks(tasks)
     by_language = {task.language: task for task in reversed(newest)}
     shown = next((by_language[one] for one in _SHOWN_FIRST if one in by_language), newest[0])
+    config = build_config({"tasks": shown.name, "sample_data": True})
+    data, settings = Data(data_choice(config)), prompt_settings(config)
     parts = [f"## Prompts\n\n`{shown.name}`, the first sample row, without examples.\n"]
     for name in shown.templates:
         if "+" not in name:
-            parts.append(_example(_first_prompt(shown, name), name))
+            parts.append(_example(_first_prompt(shown, name, data, settings), name))
     return "\n".join(parts)
 
 
-def _first_prompt(task: Task, template: str) -> Prompt:
-    given = {"tasks": f"{task.name}-{task.version}-{template}", "sample_data": True, "limit": 1}
-    config = build_config({**given, "num_fewshot": 0})
-    setups = choose_cells(config)
-    data = load_data(config, setups)
-    return next(iter(prompts_of(setups[0], data, prompt_settings(config), None)))
+def _first_prompt(task: Task, template: str, data: Data, settings: PromptSettings) -> Prompt:
+    cell = Cell(task.name, task.version, template, 0, settings.seed)
+    return next(iter(prompts_of(CellSetup(cell, task, 1), data, settings, None)))
 
 
 def _example(prompt: Prompt, template: str) -> str:

@@ -231,4 +231,4 @@ def chosen_lines(result: RunResult) -> list[str]:
 
 
 def _list(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
