@@ -11,7 +11,7 @@ from tenbin.metrics.registry import tools_of
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import CellCounts, JudgedDocuments
 from tenbin.pipeline.requests import content_key
-from tenbin.records import ExampleWording, TaskFunction, TaskOrigin, Template
+from tenbin.records import ExampleWording, Parallel, TaskFunction, TaskOrigin, Template
 from tenbin.records.task import stored_kind
 from tenbin.results.schema import (
     CellConfig,
@@ -29,6 +29,16 @@ _WAYS = {
 }
 
 
+def _parallel(parallel: Parallel | None) -> ParallelEntry | None:
+    if parallel is None:
+        return None
+    entry = asdict(parallel)
+    if parallel.compares == "answers":
+        # As runs of earlier versions have it.
+        del entry["compares"]
+    return ParallelEntry(**entry)
+
+
 def cell_config(setup: CellSetup) -> CellConfig:
     """A task as it is asked; settings of generation are null if nothing is generated."""
     task, cell, template = setup.task, setup.cell, _template(setup)
@@ -39,7 +49,7 @@ def cell_config(setup: CellSetup) -> CellConfig:
         template=template.name,
         language=task.language,
         family=task.family,
-        parallel=ParallelEntry(**asdict(task.parallel)) if task.parallel is not None else None,
+        parallel=_parallel(task.parallel),
         output_type=stored_kind(task.kind),
         dataset=task.dataset.name,
         dataset_config=task.dataset.config,

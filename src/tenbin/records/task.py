@@ -241,6 +241,11 @@ class Thinking:
         return self.budget + len((self.opening + self.closing_text).encode())
 
 
+Compared = Literal["answers", "outcomes"]
+"""Answers in a form that languages share, such as a letter or a number; or, where an answer is a
+text of its language, whether it is right."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parallel:
     """That a task asks the same items as others, in another language or another mode."""
@@ -251,6 +256,8 @@ class Parallel:
     """What the tasks that share their items have in common: their family."""
     columns: str
     """What the tasks of one mode have in common, apart from the language: their group."""
+    compares: Compared = "answers"
+    """What `tenbin consistency` compares between languages."""
 
 
 @dataclass(frozen=True, slots=True)

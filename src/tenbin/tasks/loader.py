@@ -236,7 +236,8 @@ def _parallel(file: TaskFile, name: str, part: str) -> Parallel | None:
     if file.parallel is None:
         return None
     columns = file.group or name.removesuffix(f"_{part}")
-    return Parallel(file.parallel.key, file.family or columns, columns)
+    given = file.parallel
+    return Parallel(given.key, file.family or columns, columns, given.compares)
 
 
 def _first(layers: list[Any], key: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from tenbin.records import MOST_CHOICES, MOST_REPEATS, MOST_SHOTS, MOST_TOKENS
+from tenbin.records import MOST_CHOICES, MOST_REPEATS, MOST_SHOTS, MOST_TOKENS, Compared
 
 OutputType = Literal["multiple_choice", "generate_until", "loglikelihood_rolling"]
 
@@ -72,6 +72,8 @@ class ParallelBlock(Block):
     """Declares that other tasks of the family ask the same items."""
 
     key: str = "id"
+    compares: Compared = "answers"
+    """`outcomes` where an answer is a text of its language: right or wrong is compared."""
 
 
 class MetricBlock(BaseModel):

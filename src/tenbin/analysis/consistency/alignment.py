@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from tenbin.analysis.consistency.answers import Answer, AnswerSet, Column
 from tenbin.errors import ConfigError, ResultError
 from tenbin.files.json_text import parse_json
-from tenbin.statistics.alignment import Alignment, AskedRow, Source, align, natural_order
+from tenbin.statistics.alignment import (
+    Alignment,
+    AskedRow,
+    Source,
+    align,
+    alignment_help,
+    natural_order,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,6 +77,7 @@ def align_family(
         languages = [reference, *(name for name in languages if name != reference)]
     _check_files(sets)
     sources = [_source(sets, language) for language in languages]
+    _check_keys(sets, sources, given)
     return align(sources, sets[0].key, given, reference)
 
 
@@ -83,6 +91,22 @@ def _check_files(sets: Sequence[AnswerSet]) -> None:
                 f"{other.id} and {column.id} were read from the same file",
                 f"give {other.language} and {column.language} rows of their own",
             )
+
+
+def _check_keys(
+    sets: Sequence[AnswerSet],
+    sources: Sequence[Source],
+    given: Mapping[str, Sequence[str | None]] | None,
+) -> None:
+    """Row numbers need right answers that languages share: texts show nothing."""
+    outcomes = any(one.compares == "outcomes" for one in sets)
+    unnamed = any(row.item is None for source in sources for row in source.rows)
+    if outcomes and unnamed and given is None:
+        raise ResultError(
+            f"rows have no `{sets[0].key}`, and right answers are texts of each language, which"
+            " do not show whether row numbers name the same items",
+            alignment_help(sources),
+        )
 
 
 def _source(sets: Sequence[AnswerSet], language: str) -> Source:

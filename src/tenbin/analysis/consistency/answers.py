@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from tenbin.errors import ResultError
+from tenbin.records import Compared
 from tenbin.results.schema import CellConfig, ParallelEntry, RunResult, Sample, SampleOutcome
 
 State = Literal["read", "unreadable", "failed"]
@@ -72,6 +73,7 @@ class AnswerSet:
     """`choice` or `generate`."""
     wording: str
     """Template, shots and split, without the scoring variant: what two modes must share."""
+    compares: Compared = "answers"
     columns: dict[str, Column] = field(default_factory=dict)
 
 
@@ -113,7 +115,8 @@ def gather(
                     f" {answer_set.columns[config.language].id}",
                     "name runs that do not overlap, or choose with --tasks",
                 )
-            answer_set.columns[config.language] = _column(run.result, id, rows[id], metric)
+            column = _column(run.result, id, rows[id], metric, parallel.compares)
+            answer_set.columns[config.language] = column
     _check_metric(sets.values(), metric)
     if not sets:
         wanted = f" matches {', '.join(patterns)}" if patterns else ""
@@ -172,10 +175,13 @@ def _open_set(id: str, config: CellConfig, parallel: ParallelEntry) -> AnswerSet
         key=parallel.key,
         kind=config.output_type,
         wording=f"{template} {config.num_fewshot} {config.seed} {config.split}",
+        compares=parallel.compares,
     )
 
 
-def _column(result: RunResult, id: str, samples: Sequence[Sample], wanted: str | None) -> Column:
+def _column(
+    result: RunResult, id: str, samples: Sequence[Sample], wanted: str | None, compares: Compared
+) -> Column:
     config = result.configs[id]
     metric = _metric(result, id, wanted)
     files = result.data[id].get(config.split)
@@ -190,7 +196,8 @@ def _column(result: RunResult, id: str, samples: Sequence[Sample], wanted: str |
                 f"{id}: row {sample.row} was answered more than once",
                 "consistency compares one answer for each item",
             )
-        answers[sample.row] = _answer(sample, metric)
+        answer = _answer(sample, metric)
+        answers[sample.row] = _as_outcome(answer) if compares == "outcomes" else answer
     return Column(
         id=id,
         language=config.language,
@@ -233,6 +240,12 @@ def _answer(sample: Sample, metric: str) -> Answer:
     label = _label(outcome) if sample.gold is not None else (outcome.answer or "").strip()
     state: State = "read" if label else "unreadable"
     return Answer(state, label or None, outcome.value > 0, gold, offered, sample.item)
+
+
+def _as_outcome(answer: Answer) -> Answer:
+    """Right or wrong in place of a text, which no other language has."""
+    label = None if answer.label is None else "right" if answer.right else "wrong"
+    return replace(answer, label=label, gold="right")
 
 
 def _gold(sample: Sample) -> str | None:

@@ -74,6 +74,7 @@ def measure_set(answer_set: AnswerSet, alignment: Alignment, reference: str | No
         positions=_positions(table),
         flips=_flips(table, codes),
         reach=_reach(len(table.items)),
+        compares=None if answer_set.compares == "answers" else answer_set.compares,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tenbin.analysis.document import ABSENT, to_json
+from tenbin.records import Compared
 from tenbin.statistics.intervals import Estimate
 from tenbin.statistics.paired import Comparison
 from tenbin.statistics.position import PositionBias
@@ -118,6 +119,8 @@ class SetReport:
     """None if answers are not choices."""
     flips: tuple[Flip, ...]
     reach: Reach
+    compares: Compared | None = field(default=None, metadata=ABSENT)
+    """`outcomes` if answers are texts of their language, which count as `right` or `wrong`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,11 +44,13 @@ def print_consistency(
         if run.partial:
             shown.line(f"PARTIAL: {run.name}: the run was stopped before its end", "bold yellow")
     for name, family in report.families.items():
-        shown.paragraph(_alignment(name, family))
+        texts = any(report.sets[id].compares for id in family.sets if id in report.sets)
+        shown.paragraph(_alignment(name, family, texts))
     for id, found in report.sets.items():
         shown.title(
             f"{id}: {len(found.languages)} languages, {found.items:,} items,"
-            f" answers read by {', '.join(found.metrics)}"
+            f" {'right or wrong' if found.compares else 'answers read'}"
+            f" by {', '.join(found.metrics)}"
         )
         _print_languages(shown, found, report.reference)
         _print_matrix(shown, found)
@@ -89,7 +91,8 @@ def _wrap(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, break_on_hyphens=False)
 
 
-def _alignment(name: str, family: Family) -> str:
+def _alignment(name: str, family: Family, texts: bool) -> str:
+    """Which rows are the same item, and how that is known; `texts` have no common gold answer."""
     languages, items = len(family.languages), family.items
     if languages == 1:
         return f"{name}: {items:,} items in one language, the same file in each mode."
@@ -98,10 +101,12 @@ def _alignment(name: str, family: Family) -> str:
     rest = rest if partial else ""
     if family.alignment in ("id", "file"):
         by = f"`{family.key}`" if family.alignment == "id" else "the given file"
-        return (
-            f"{name}: {items:,} items in {languages} languages, aligned by {by}; the gold answers"
-            f" of all items agree.{rest}"
+        gold = (
+            "answers are texts of each language, so right and wrong are compared"
+            if texts
+            else "the gold answers of all items agree"
         )
+        return f"{name}: {items:,} items in {languages} languages, aligned by {by}; {gold}.{rest}"
     chance, swaps = family.chance_of_agreement, family.unseen_swaps
     strong = swaps < 0.5 and chance < 0.01
     odds = f"{chance:.0e}" if chance > 0 else "below 1e-300"

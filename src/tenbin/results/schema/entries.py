@@ -111,6 +111,11 @@ class ParallelEntry(Record):
     key: str = Field(description="Field that names the item.")
     items: str = Field(description="Family of the tasks that share their items.")
     columns: str = Field(description="Group of the tasks that differ in language alone.")
+    compares: Literal["answers", "outcomes"] = Field(
+        default="answers",
+        description="`outcomes` if an answer is a text of its language, so that only whether it is"
+        " right can be compared; absent otherwise.",
+    )
 
 
 class ThinkingEntry(Record):
