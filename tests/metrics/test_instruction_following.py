@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +20,9 @@ from tenbin.metrics.judge import judge
 from tenbin.metrics.patterns import UnjudgedError
 from tenbin.metrics.registry import METRICS
 from tenbin.records import Failure, MetricUse, Outcome, Prompt, Task, Text
+from tenbin.statistics.bootstrap import Resampling, bootstrap
 from tenbin.statistics.errors import summarise
+from tenbin.statistics.intervals import estimate
 from tenbin.statistics.measured import measured
 from tests.metrics.samples import make_prompt, make_task
 
@@ -108,10 +112,12 @@ def test_instructions_are_pooled_over_documents_and_counted_by_type() -> None:
     assert row.value == 0.75
     assert [one.value for one in outcomes] == [pytest.approx(2 / 3), 1.0]
     assert row.parts == {"punctuation:no_comma": (2.0, 2), "startend:end_checker": (1.0, 2)}
-    assert (row.n, row.clusters, row.stderr_method) == (2, 2, "bootstrap")
+    assert (row.n, row.clusters, row.interval_method) == (2, 2, "wilson")
+    # Linearised: documents deviate by (2 - 0.75 * 3) / 4 and (1 - 0.75) / 4, times G/(G-1).
+    assert row.stderr == pytest.approx(math.sqrt(2 * (0.0625**2 + 0.0625**2)))
 
 
-def test_the_interval_resamples_prompts_and_not_instructions() -> None:
+def test_the_error_is_that_of_prompts_and_not_of_instructions() -> None:
     """Instructions of one prompt that fall together say as much as one of them."""
 
     def width(copies: int) -> float:
@@ -125,6 +131,28 @@ def test_the_interval_resamples_prompts_and_not_instructions() -> None:
         return row.high - row.low
 
     assert width(3) == pytest.approx(width(1))
+
+
+def test_all_wrong_has_an_interval_too() -> None:
+    outcomes = [
+        judge(_task(), _prompt(f"{n:03}", NO_COMMA, ENDS), Text(",", "end", 1))[0] for n in range(9)
+    ]
+    row = summarise("i", "pooled", measured("pooled", outcomes), 0, "t")
+    assert (row.value, row.low) == (0.0, 0.0)
+    assert row.high is not None and 0.2 < row.high < 0.5
+
+
+def test_the_linearised_error_agrees_with_the_bootstrap() -> None:
+    draw = random.Random(3)
+    outcomes = []
+    for n in range(300):
+        asked = [NO_COMMA, ENDS, NO_COMMA][: draw.choice([1, 1, 2, 3])]
+        text = draw.choice(["a", "a,", "the end", ", the end"])
+        outcomes.append(judge(_task(), _prompt(f"{n:03}", *asked), Text(text, "end", 1))[0])
+    found = measured("pooled", outcomes)
+    drawn = bootstrap(Resampling(found.cluster_sums(), found.score), 0)
+    assert drawn is not None
+    assert estimate(found).stderr == pytest.approx(drawn.stderr, rel=0.06)
 
 
 def test_what_is_no_instruction_fails_its_document_alone() -> None:

@@ -69,6 +69,8 @@ def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimat
         return _of_function(found, seed)
     rows = found.cluster_sums()
     n, clusters = len(found.documents), len(rows)
+    if found.parts:
+        return _of_shares(found, rows, top)
     if not found.linear:
         if n == 0:
             return Estimate(None, None, None, None, 0, 0, "bca")
@@ -118,6 +120,17 @@ def _balanced(found: Measured) -> Estimate:
         n,
         "wilson",
     )
+
+
+def _of_shares(found: Measured, rows: Array, top: float | None) -> Estimate:
+    """The share of pooled parts: a ratio of sums, whose error is linearised over clusters.
+
+    The parts of one document are not independent of each other; documents are.
+    """
+    value = found.value
+    influence = (rows[:, 0] - value * rows[:, 1]) / rows[:, 1].sum()
+    bounded = within(found.values, top)
+    return mean_estimate(value, [influence], len(found.documents), top if bounded else None)
 
 
 def _of_function(found: Measured, seed: int) -> FunctionEstimate:

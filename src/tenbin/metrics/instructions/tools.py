@@ -1,7 +1,8 @@
 """The libraries that some rules rest on: loaded on first use, named with their versions.
 
 langdetect and Janome decide in every edition. NLTK's punkt and spaCy decide in the published
-editions alone: their data is on no package index, and another release of it is another verdict.
+editions alone: their data comes from downloaders of their own, and another release of it is another
+verdict.
 """
 
 from __future__ import annotations
