@@ -18,7 +18,7 @@ from tenbin.pipeline.finish import CompletedRun
 from tenbin.pipeline.group_scores import summarise_groups
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
-from tenbin.records import Group, GroupMetric
+from tenbin.records import Group, GroupMetric, TaskFunction
 from tenbin.tasks.lm_eval.reading import read_task_file
 from tenbin.tasks.lm_eval.translate import translate
 from tenbin.tasks.loader import LoadedTask
@@ -60,7 +60,35 @@ metric_list:
   - {metric: acc}
   - {metric: f1, aggregation: !function own.share, higher_is_better: true}
 """,
+    "registered": """
+output_type: generate_until
+doc_to_text: "{{q}}"
+doc_to_target: "{{a}}"
+process_results: !function registered.judge
+metric_list:
+  - {metric: letters, aggregation: mean, higher_is_better: true}
+filter_list:
+  - name: doubled
+    filter: [{function: twice, mark: "!"}, {function: take_first}]
+""",
 }
+REGISTERED = """
+def register_filter(name):
+    return lambda made: made
+
+
+@register_filter("twice")
+class Twice:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def apply(self, resps, docs):
+        return [[answer * 2 + self.mark for answer in answers] for answers in resps]
+
+
+def judge(doc, results):
+    return {"letters": float(results[0].endswith("!") and len(results[0]) % 2 == 1)}
+"""
 OWN = """
 def judge(doc, results):
     if doc["q"].endswith("13"):
@@ -92,6 +120,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "rows.jsonl").write_text(lines)
     (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "registered.py").write_text(REGISTERED)
     registry = Registry()
     for name, text in TASKS.items():
         file = tmp_path / f"{name}.yaml"
@@ -192,3 +221,14 @@ def test_groups_of_files(folder: Path) -> None:
         "top: 2 of 3 tasks lack the metric f1",
         "top: no task of the group has the metric extra,strict",
     )
+
+
+def test_a_filter_that_the_file_of_a_function_registers(folder: Path) -> None:
+    translation = translate(
+        read_task_file(folder / "registered.yaml").mapping, folder / "registered.yaml"
+    )
+    assert translation.task is not None
+    ((step, options), _) = translation.task.filters[0].steps
+    assert isinstance(step, TaskFunction) and step.name == "Twice" and options == {"mark": "!"}
+    scores = run(folder, "registered").result.results["registered"]
+    assert scores["letters,doubled"] == 1.0

@@ -24,7 +24,6 @@ _CUSTOM = "custom"
 """The step that is a function of the task."""
 _REFUSED = {
     "decontaminate": "lm-eval's own gives no answers",
-    "ACP_grammar_filter": "lm-eval gets it from Python code that a task's functions import",
 }
 """Names that lm-eval's files can hold and tenbin does not serve, with the reason."""
 

@@ -56,6 +56,8 @@ class _Source:
 
     top: _Block
     blocks: dict[str, _Block]
+    filters: dict[str, str] = field(default_factory=dict)
+    """Names under which classes of it are registered as filters → the classes."""
 
 
 def packages_of(function: TaskFunction) -> frozenset[str]:
@@ -74,6 +76,17 @@ def files_of(function: TaskFunction) -> tuple[str, ...]:
 def file_of(function: TaskFunction) -> str | None:
     """The function's file, also of an installed module; None if there is none."""
     return function.file if function.file.endswith(".py") else _module_file(function.file)
+
+
+def registered_filter(function: TaskFunction, name: str) -> TaskFunction | None:
+    """The class that a function's file registers as a filter (`@register_filter(NAME)`), if any.
+
+    lm-eval knows such a filter once it has imported the file for one of the task's functions.
+    """
+    path = file_of(function)
+    source = _parsed(path) if path else None
+    found = source.filters.get(name) if source else None
+    return None if found is None else TaskFunction(function.file, found)
 
 
 def is_installed(package: str) -> bool:
@@ -191,6 +204,8 @@ def _parsed(path: str) -> _Source | None:
             block = source.blocks.setdefault(node.name, _Block())
             _collect([node], block)
             _collect(node.decorator_list, top)
+            for name in _registered_names(node):
+                source.filters[name] = node.name
         else:
             _collect([node], top, runs=True)
             # `name = partial(function, …)`: the name leads to what its value uses.
@@ -199,6 +214,17 @@ def _parsed(path: str) -> _Source | None:
                     if isinstance(target, ast.Name):
                         _collect([node.value], source.blocks.setdefault(target.id, _Block()))
     return source
+
+
+def _registered_names(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+) -> Iterator[str]:
+    for one in node.decorator_list:
+        if isinstance(one, ast.Call) and len(one.args) == 1:
+            called, (given,) = one.func, one.args
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if name == "register_filter" and isinstance(given, ast.Constant):
+                yield str(given.value)
 
 
 def _collect(nodes: Iterable[ast.AST], block: _Block, runs: bool = False) -> None:

@@ -14,6 +14,7 @@ from tenbin.records import (
     Sampling,
     TaskFunction,
 )
+from tenbin.tasks.lm_eval.python_imports import registered_filter
 from tenbin.tasks.lm_eval.task_keys import Keys
 from tenbin.tasks.sampling import sampling_of
 
@@ -221,6 +222,16 @@ def filters(keys: Keys) -> tuple[FilterUse, ...]:
                 step.refuse("function", "names no filter", "give the name of a filter")
                 continue
             options = {key: value for key, value in step.mapping.items() if key != "function"}
-            steps.append((function, options))
+            steps.append((_registered(keys, function), options))
         found.append(FilterUse(name or str(number), tuple(steps)))
     return tuple(found)
+
+
+def _registered(keys: Keys, function: str | TaskFunction) -> str | TaskFunction:
+    """A step, or the class of that name which a file of the task's functions registers."""
+    if isinstance(function, str):
+        for one in keys.mapping.values():
+            found = registered_filter(one, function) if isinstance(one, TaskFunction) else None
+            if found is not None:
+                return found
+    return function
