@@ -94,7 +94,7 @@ def test_many_files_are_a_summary_by_folder(
     lines = [line.split("\t") for line in out.splitlines() if line.count("\t") == 3]
     assert ["quite_else", "task", "", "hidden/_more.yaml"] in lines
     assert ["letters", "group", "a,b,vowels", "group0.yaml"] in lines
-    assert ["vowels", "tag", "1 tasks", ""] in lines
+    assert ["vowels", "tag", "1 task", ""] in lines
     assert len(lines) == 8
     code, out = listed("*")
     assert "and 5 more: narrow the pattern, or give --all" in out

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from tenbin.records import Cell, Outcome, Prompt, Rolled, Sampling, Scores, Text
+import pyarrow.parquet as pq
+
+from tenbin.records import Cell, Failure, Outcome, Prompt, Rolled, Sampling, Scores, Text
 from tenbin.results.read import read_samples
 from tenbin.results.samples import make_sample, outcomes_of
 from tenbin.results.write import write_samples
@@ -45,3 +48,44 @@ def test_outcomes_of_drawn_answers_keep_each(tmp_path: Path) -> None:
     write_samples(tmp_path / "samples.parquet", [row])
     found = outcomes_of(read_samples(tmp_path / "samples.parquet"))
     assert found == {("riddles", "exact_match"): [outcome]}
+
+
+def test_several_contexts_and_right_choices_are_stored(tmp_path: Path) -> None:
+    cell = Cell("wino", "1.0", "default", 0, 0)
+    common: Any = {
+        "cell": cell, "language": "en", "group": None, "kind": "choice", "references": (),
+        "stop": (), "max_gen_toks": 1,
+    }  # fmt: skip
+    contexts = ("who a", "who b")
+    several = Prompt(
+        document="1", text="who a", continuations=(" came.",), choices=contexts, gold=1,
+        target="came.", contexts=contexts, **common,
+    )  # fmt: skip
+    golds = Prompt(
+        document="2", text="which", continuations=(" a", " b"), choices=("a", "b"), gold=0,
+        golds=(0, 1), target="a", **common,
+    )  # fmt: skip
+    one, two = Scores((-1.5,), (2,), (True,)), Scores((-2.5,), (3,), (False,))
+    outcome = [Outcome(cell, "1", "acc", 1.0)]
+    path = tmp_path / "samples.parquet"
+    made = [
+        make_sample(several, one, None, outcome, (two,)),
+        make_sample(golds, Scores((-1.0, -2.0), (1, 1), (True, False)), None, outcome),
+        make_sample(several, Failure("lost", "no answer"), None, [], (two,)),
+    ]
+    write_samples(path, made)
+    first, second, failed = read_samples(path)
+    assert [first, second, failed] == made
+    assert (first.contexts, first.golds) == (list(contexts), None)
+    assert (first.logprobs, first.token_counts, first.greedy) == (
+        [-1.5, -2.5],
+        [2, 3],
+        [True, False],
+    )
+    assert (second.contexts, second.golds) == (None, [0, 1])
+    assert failed.logprobs is None and failed.failure_kind == "lost"
+    table = pq.read_table(path).drop_columns(["contexts", "golds"])
+    pq.write_table(table, path)
+    assert [row.contexts for row in read_samples(path)] == [None] * 3, (
+        "as earlier versions wrote it"
+    )

@@ -47,10 +47,10 @@ def make_sample(
     """
     answers, cell = (response, *further), prompt.cell
     failure = failure_of((*answers, bare), outcomes)
-    scores = response if isinstance(response, Scores) else None
+    scores = _joined(answers) if prompt.contexts else response
     picked = response if isinstance(response, Picked) else None
     first = _answer(prompt, response)
-    logprobs, token_counts = _likelihoods(response)
+    logprobs, token_counts = _likelihoods(scores)
     return Sample(
         id=cell.id,
         task=cell.task,
@@ -64,12 +64,13 @@ def make_sample(
         item=prompt.item,
         group=prompt.group,
         prompt=prompt.text,
+        contexts=list(prompt.contexts) or None,
         continuations=_listed(prompt.continuations),
         choices=_listed(prompt.choices),
         num_choices=prompt.num_choices,
         logprobs=logprobs,
         token_counts=token_counts,
-        greedy=_listed(scores.greedy if scores else None),
+        greedy=_listed(scores.greedy if isinstance(scores, Scores) else None),
         unconditional_logprobs=_listed(bare.logprobs if isinstance(bare, Scores) else None),
         picked_by=picked.way if picked else None,
         labels=_listed(picked.labels if picked else None),
@@ -86,6 +87,7 @@ def make_sample(
         stop=list(prompt.stop),
         max_gen_toks=prompt.max_gen_toks if prompt.kind == "generate" else None,
         gold=prompt.gold,
+        golds=list(prompt.golds) or None,
         target=prompt.target,
         references=list(prompt.references),
         examples=list(prompt.examples),
@@ -100,6 +102,18 @@ def make_sample(
 def _listed(values: Sequence[T] | None) -> list[T] | None:
     """The same type that a file gives back, so that a fresh sample equals a stored one."""
     return list(values) if values is not None else None
+
+
+def _joined(answers: Sequence[Response]) -> Response:
+    """The scores of all contexts as one answer; the first answer where one of them has failed."""
+    scores = [one for one in answers if isinstance(one, Scores)]
+    if len(scores) < len(answers):
+        return answers[0]
+    return Scores(
+        tuple(value for one in scores for value in one.logprobs),
+        tuple(count for one in scores for count in one.token_counts),
+        tuple(greedy for one in scores for greedy in one.greedy),
+    )
 
 
 def failure_of(

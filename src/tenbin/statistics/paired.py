@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two sides on the documents that both scored; differences are the other minus the baseline."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedDifference:
+    """How two sides differ on the documents that both scored: the other minus the baseline."""
 
     n: int
     clusters: int
-    baseline: float
-    """The baseline's score on these documents."""
-    other: float
     difference: float
     stderr: float | None
     """None when there is one cluster only."""
@@ -53,6 +50,15 @@ class Comparison:
     """`mcnemar`, `sign-flip` or `swap`; with `, exact` where no random permutations were used."""
     detectable: float | None
     """The smallest difference that such a comparison finds with 80 % power."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(PairedDifference):
+    """The difference, with the two scores that it is between."""
+
+    baseline: float
+    """The baseline's score on these documents."""
+    other: float
 
 
 def compare(

@@ -8,6 +8,7 @@ from typing import Any
 
 from tenbin.analysis.compare.comparability import Difference
 from tenbin.analysis.document import ABSENT, to_json
+from tenbin.statistics.paired import PairedDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricComparison:
+class MetricComparison(PairedDifference):
     """One metric of two cells, on the documents that both scored; the other less the baseline."""
 
     baseline: ComparedCell
@@ -70,19 +71,6 @@ class MetricComparison:
     top: float | None
     """The highest value a document can have; None for perplexities."""
     higher_is_better: bool
-    n: int
-    clusters: int
-    difference: float
-    stderr: float | None
-    low: float | None
-    high: float | None
-    interval_method: str
-    wins: int
-    losses: int
-    ties: int
-    p_value: float
-    test: str
-    detectable: float | None
     reason: str | None = field(default=None, metadata=ABSENT)
     """Why there is no interval; None if there is one."""
     value: BothSides

@@ -98,6 +98,9 @@ class Sample:
     """What it shares with other documents, such as a paragraph: errors are clustered by it."""
     prompt: str | None = None
     """What the model read, byte for byte; for perplexities the text."""
+    contexts: Sequence[str] | None = None
+    """Several texts that each precede the one continuation, if choices differ in what comes before
+    it; `prompt` is the first, and `logprobs` has one entry for each. Null for all other tasks."""
     continuations: Sequence[str] | None = None
     """What was scored after the prompt, delimiter included; null for generation."""
     choices: Sequence[str] | None = None
@@ -142,6 +145,8 @@ class Sample:
     """Limit of an answer in tokens."""
     gold: int | None = None
     """Index of the right choice."""
+    golds: Sequence[int] | None = None
+    """Indices of all right choices, if there are several; `gold` is the first."""
     target: str | None = None
     """The right answer as an example would show it."""
     references: Sequence[str] | None = None
@@ -191,8 +196,8 @@ _COLUMNS = tuple(one.name for one in fields(Sample))
 REQUIRED = ("id", "task", "version", "template", "document", "shots", "seed", "outcomes")
 """Columns that every file has, without nulls."""
 _WITHOUT_NULL_ENTRIES = (
-    "continuations", "choices", "labels", "stop", "references", "examples", "parts", "outcomes",
-    "token_counts", "greedy", "logprobs",
+    "contexts", "continuations", "choices", "golds", "labels", "stop", "references", "examples",
+    "parts", "outcomes", "token_counts", "greedy", "logprobs",
 )  # fmt: skip
 _FIRST_OUTCOME = ("metric", "value", "answer", "predicted")
 """Entries of an outcome since schema version 1."""
