@@ -131,3 +131,27 @@ def test_a_language_may_be_called_otherwise() -> None:
     task = load_registry().newest("belebele_jpn_Jpan")
     assert (task.language, task.dataset.config) == ("ja", "jpn_Jpan")
     assert task.parallel is not None and task.parallel.columns == "belebele"
+
+
+def test_words_of_the_language_reach_filters_and_the_first_rows_are_examples(tmp_path):
+    text = """
+task: sums
+dataset: mgsm
+output_type: generate_until
+test_split: test
+fewshot_split: train
+doc_to_text: "{{ problem }}"
+doc_to_target: "{{ answer_number }}"
+fewshot_config: {sampler: first_n}
+filter_list:
+  - {name: strict, filter: [{function: regex, regex_pattern: words.pattern}]}
+languages:
+  de: {words: {pattern: Antwort (.*)}}
+  en: {words: {pattern: answer (.*)}}
+"""
+    german, english = (loaded.task for loaded in load_file(write(tmp_path, text)))
+    assert german.filters[0].steps == (("regex", {"regex_pattern": "Antwort (.*)"}),)
+    assert english.filters[0].steps == (("regex", {"regex_pattern": "answer (.*)"}),)
+    assert german.fewshot.sampler == "first_n"
+    with pytest.raises(TaskError, match=r"words\.pattern: `words` has no 'pattern'"):
+        load_file(write(tmp_path, text.replace("{pattern: answer (.*)}", "{other: x}")))

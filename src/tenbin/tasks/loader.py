@@ -191,10 +191,7 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
         templates=templates,
         default_template=default,
         metrics=_metrics(layers, kind),
-        filters=tuple(
-            FilterUse(f.name, tuple((s.function, dict(s.model_extra or {})) for s in f.filter))
-            for f in _first(layers, "filter_list") or ()
-        ),
+        filters=_filters(layers),
         references=file.references,
         labels=tuple(_first(layers, "labels") or ()),
         words=_first(layers, "words") or {},
@@ -372,6 +369,30 @@ def _fewshot(file: TaskFile, layers: list[OverrideBlock]) -> FewshotPlan:
         )
     return FewshotPlan(
         config.split or split, config.sampler, config.label, whole_split=config.whole_split
+    )
+
+
+def _filters(layers: list[OverrideBlock]) -> tuple[FilterUse, ...]:
+    """The chains of `filter_list`; an option `words.NAME` is that word of the language."""
+    words = _first(layers, "words") or {}
+
+    def option(value: Any) -> Any:
+        if not isinstance(value, str) or not value.startswith("words."):
+            return value
+        name = value.removeprefix("words.")
+        if name not in words:
+            raise TaskError(f"filter_list: {value}: `words` has no {name!r}")
+        return words[name]
+
+    return tuple(
+        FilterUse(
+            chain.name,
+            tuple(
+                (step.function, {key: option(one) for key, one in (step.model_extra or {}).items()})
+                for step in chain.filter
+            ),
+        )
+        for chain in _first(layers, "filter_list") or ()
     )
 
 

@@ -62,6 +62,7 @@ class FewshotBlock(Block):
     """lm-eval's `fewshot_config`, with tenbin's samplers."""
 
     sampler: Literal["default", "stratified", "first_n"] = "default"
+    """`first_n`: the first rows of the split, in their order, for every document."""
     split: str | None = None
     label: str | None = None
     whole_split: bool = False

@@ -1,7 +1,7 @@
-"""Files to rows: JSON lines, JSON, Parquet, CSV, XML and plain texts, optionally gzipped.
+"""Files to rows: JSON lines, JSON, Parquet, CSV, XML, Python literals and plain texts.
 
-Rows are yielded as they are read. Only a `.json` file that is one value must be parsed whole; each
-of its records is released as it is yielded.
+All may be gzipped. Rows are yielded as they are read. Only a `.json` file that is one value must be
+parsed whole; each of its records is released as it is yielded.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tenbin.data.readers.data_file import (
     rest_of,
     whole_text,
 )
+from tenbin.data.readers.python_literals import python_rows
 from tenbin.data.readers.tables import (
     csv_rows,
     noted_revision,
@@ -125,6 +126,8 @@ class RowFile:
             return _json_rows(source, self.field)
         if name.endswith(".xml"):
             return xml_rows(source)
+        if name.endswith(".py"):
+            return python_rows(source)
         if name.endswith(".txt"):
             return _text_lines(source) if self.by_line else _text_file(source)
         return _line_rows(source.path, numbered_lines(source))

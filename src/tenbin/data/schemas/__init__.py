@@ -27,6 +27,7 @@ from tenbin.data.schemas.jglue import (
     marc_ja_document,
     squad_document,
 )
+from tenbin.data.schemas.mgsm import mgsm_document
 from tenbin.data.schemas.mlogiqa import mlogiqa_document
 from tenbin.data.schemas.parallel import (
     belebele_document,
@@ -60,6 +61,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "jnli": jnli_document,
     "marc_ja": marc_ja_document,
     "squad": squad_document,
+    "mgsm": mgsm_document,
     "mlogiqa": mlogiqa_document,
     "pmmeval_mgsm": pmmeval_mgsm_document,
     "pmmeval_mhellaswag": pmmeval_mhellaswag_document,

@@ -197,6 +197,7 @@ def fill_config(split: Split, config: str | None) -> Split:
         files=files,
         rows=split.rows_by_config.get(config, split.rows),
         folder=split.folder.replace("{config}", config),
+        where={key: value.replace("{config}", config) for key, value in split.where.items()},
         local=tuple(pattern.replace("{config}", config) for pattern in split.local),
     )
 
