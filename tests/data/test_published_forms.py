@@ -11,6 +11,7 @@ from tenbin.errors import DataError
 
 SPLIT = Split(
     name="test",
+    schema="text",
     version="1.0",
     rows=None,
     files=(PublishedFile("QUIZ/birds.csv", None), PublishedFile("QUIZ/fish.csv", None)),
