@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.errors import DataError
+from tenbin.errors import DataError, ResultError
 from tenbin.metrics.instruction_following import (
     inst_level_strict_acc,
     prompt_level_loose_acc,
@@ -131,6 +131,13 @@ def test_the_error_is_that_of_prompts_and_not_of_instructions() -> None:
         return row.high - row.low
 
     assert width(3) == pytest.approx(width(1))
+
+
+@pytest.mark.parametrize("item", [None, [], 5, [1], [["a", "b"]]])
+def test_parts_that_tenbin_did_not_write_are_refused(item: Any) -> None:
+    outcome = replace(judge(_task(), _prompt("d", ENDS), Text("x", "end", 1))[0], item=item)
+    with pytest.raises(ResultError, match="document d"):
+        measured("pooled", [outcome])
 
 
 def test_all_wrong_has_an_interval_too() -> None:

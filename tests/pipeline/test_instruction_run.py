@@ -13,6 +13,7 @@ from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.errors import DataError, TaskError
 from tenbin.metrics.instructions import tools, tools_of
+from tenbin.metrics.instructions.sentences import SPLITTERS
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -60,6 +61,21 @@ def test_the_summary_shows_groups_and_tools(
     assert "inst_level_strict_acc: change_case 0/1, detectable_content" in shown
     assert "special_character" in shown
     assert "sentences by tenbin fr sentences 1" in shown
+
+
+def test_a_comparison_warns_where_other_programs_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, splitter in (("a", "tenbin fr sentences 1"), ("b", "tenbin fr sentences 2")):
+        monkeypatch.setitem(SPLITTERS, "fr", splitter)
+        tools_of.cache_clear()
+        tenbin.evaluate(
+            ScriptedBackend(), ["m_ifeval_fr"], output_path=str(tmp_path / f"{name}.json"), **SAMPLE
+        )
+    tools_of.cache_clear()
+    assert main(["compare", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "task: sentences by tenbin fr sentences 1 here, tenbin fr sentences 2 there" in shown
 
 
 def test_blank_answers_are_answers_and_failures_are_failures() -> None:

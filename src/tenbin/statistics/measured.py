@@ -191,14 +191,23 @@ class Gathering:
         elif self._aggregation in _COUNTED:
             self._numbers.extend(_counts(outcome))
         elif self._aggregation == POOLED:
-            self._numbers.extend(self._pool(_counts(outcome)))
+            self._numbers.extend(self._pool(outcome))
         elif self._aggregation in RATIOS:
             self._numbers.extend(_weighed(outcome, outcome.value))
         else:
             self._numbers.extend(_classes(outcome, outcome.value))
 
-    def _pool(self, parts: Sequence[Any]) -> tuple[float, float]:
+    def _pool(self, outcome: Outcome) -> tuple[float, float]:
         """The summed values of a document's parts and their number; counted by name too."""
+        try:
+            parts = [(str(name), float(value)) for name, value in _counts(outcome)]
+        except (TypeError, ValueError):
+            parts = []
+        if not parts:
+            raise ResultError(
+                f"{outcome.cell.id}: {outcome.metric} of document {outcome.document} has no parts",
+                "run it again",
+            )
         for name, value in parts:
             total, count = self._parts.get(name, (0.0, 0))
             self._parts[intern(name)] = total + value, count + 1

@@ -13,7 +13,7 @@ from tenbin.report.html.model import ThinkingSummary, sample_json
 from tenbin.report.html.sample import page_sample, prompt_parts, snippet, state_of
 from tenbin.report.html.sample_blocks import Blocks, pack_samples
 from tenbin.report.html.summary import thinking_summary
-from tenbin.results.schema import GenerationLengths, MetricDetail, Sample
+from tenbin.results.schema import GenerationLengths, MetricDetail, Sample, SampleOutcome
 from tests.report.made_run import cell_config, choice_row, choice_sample, config, record
 
 
@@ -52,6 +52,22 @@ def test_every_document_comes_back_in_order() -> None:
         assert entry.count == 1000
         assert entry.chance == pytest.approx(1 / 3)
         assert entry.scored_tokens == 3 * sum(value is not None for value in values)
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ('[["letters:kanji", 1.0], ["startend:quotation", 0.0]]',
+         "✓ letters:kanji  ✗ startend:quotation"),
+        ('[["letters:kanji", 0.25]]', "0.25 letters:kanji"),
+        ("[1, 2]", "the answer"),
+        ("{", "the answer"),
+    ],
+)  # fmt: skip
+def test_parts_that_were_judged_are_shown_with_marks(item: str, text: str) -> None:
+    outcome = SampleOutcome("inst", 0.5, "the answer", aggregation="pooled", item=item)
+    made = replace(Sample.from_json(choice_row("one", 0)), outcomes=[outcome])
+    assert shown(made)["outcomes"][0]["answer"] == text
 
 
 @pytest.mark.parametrize(

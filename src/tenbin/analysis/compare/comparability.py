@@ -73,6 +73,7 @@ def differences(first: StoredCell, second: StoredCell) -> list[Difference]:
         return found
     mine, theirs = first.config, second.config
     found += _origins(mine.origin, theirs.origin)
+    found += _tools(mine.tools or {}, theirs.tools or {})
     found += _unequal("decoding", _decoding(mine), _decoding(theirs))
     if mine.num_fewshot != theirs.num_fewshot:
         found += _unequal("shots", mine.num_fewshot, theirs.num_fewshot)
@@ -132,6 +133,13 @@ def _origins(first: OriginEntry | None, second: OriginEntry | None) -> Iterator[
         yield Difference("task", f"functions of the task file differ: {', '.join(changed)}")
     if first.sha256 != second.sha256:
         yield Difference("task", f"{_file(first)} here, {_file(second)} there")
+
+
+def _tools(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Difference]:
+    """Which programs decided on something in one run alone."""
+    for what in sorted({*first, *second}):
+        mine, theirs = first.get(what, "none"), second.get(what, "none")
+        yield from _unequal("task", mine, theirs, f"{what} by ")
 
 
 def _function_hashes(origin: OriginEntry) -> dict[str, str]:

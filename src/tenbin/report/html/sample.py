@@ -133,10 +133,22 @@ def _outcome(outcome: SampleOutcome) -> dict[str, Any]:
     return {
         "metric": outcome.metric,
         "value": outcome.value,
-        "answer": outcome.answer,
+        "answer": _parts(outcome) or outcome.answer,
         "predicted": outcome.predicted,
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _parts(outcome: SampleOutcome) -> str | None:
+    """Return the judged parts of a document, each with a mark; None where parts are not judged."""
+    if outcome.aggregation != "pooled" or outcome.item is None:
+        return None
+    marks = {1.0: "✓", 0.0: "✗"}
+    try:
+        parts = [(name, float(value)) for name, value in json.loads(outcome.item)]
+    except (ValueError, TypeError):  # not as tenbin writes it
+        return None
+    return "  ".join(f"{marks.get(value, f'{value:.2f}')} {name}" for name, value in parts)
 
 
 def _numbers(values: Sequence[float | None] | None) -> list[float | str | None] | None:
