@@ -53,8 +53,11 @@ def test_every_metric_of_tenbin_is_declared() -> None:
     assert list(METRICS) == [
         *("acc", "acc_norm", "acc_norm_bytes", "acc_norm_tokens", "acc_pmi"),
         *("balanced_acc", "mcc", "macro_f1", "no_choice"),
-        *("japanese_exact_match", "japanese_f1", "exact_match", "format_failure"),
-        *("squad_exact_match", "squad_f1"),
+        *("japanese_exact_match", "japanese_f1"),
+        *("nfkc_exact_match", "answer_exact_match", "character_f1", "fuzzy_char_f1"),
+        *("exact_match", "format_failure", "number_match", "squad_exact_match", "squad_f1"),
+        *("prompt_level_strict_acc", "prompt_level_loose_acc"),
+        *("inst_level_strict_acc", "inst_level_loose_acc"),
         *("word_perplexity", "byte_perplexity", "bits_per_byte", "char_perplexity"),
     ]
 
