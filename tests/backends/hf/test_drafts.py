@@ -131,15 +131,15 @@ def test_the_probe_refuses_wrong_attention(
     """Tokens that see the draft after them give other logits."""
     from tenbin.backends.hf.kernels import decode_attention
 
-    honest = decode_attention._Drafted._mask
+    honest = decode_attention._RowAttention._bias
 
-    def open_mask(self: Any, mask: torch.Tensor, groups: int) -> torch.Tensor:
-        return torch.ones_like(honest(self, mask, groups))
+    def open_mask(self: Any, mask: torch.Tensor, groups: int, dtype: torch.dtype) -> Any:
+        return honest(self, torch.ones_like(mask), groups, dtype)
 
     probe = GenerationProbe(llama[0], WINDOW)
     assert probe.cache(packed=False) is not None
     assert probe.takes_drafts()
-    monkeypatch.setattr(decode_attention._Drafted, "_mask", open_mask)
+    monkeypatch.setattr(decode_attention._RowAttention, "_bias", open_mask)
     assert not probe.takes_drafts()
 
 

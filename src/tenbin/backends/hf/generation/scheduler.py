@@ -38,6 +38,10 @@ _SPARE_ELSEWHERE = 32
 """Tokens of padding that cost as much as another forward pass."""
 _SHORT = 256
 """Jobs of up to so many tokens share a batch whatever their lengths."""
+_UNLIKE = {"cpu": 6}
+_UNLIKE_ELSEWHERE = 2
+"""How many times as long as another job of its batch a job may be. On a CPU a short row is not read
+as far as a long one, and a step with few rows costs nearly as much as one with many."""
 _UNKNOWN_MEMORY = 4 << 30
 
 
@@ -85,6 +89,7 @@ class Scheduler:
         kind = self._runner.device.type
         self._most_rows = _ROWS.get(kind, _ROWS_ELSEWHERE)
         self._spare = _SPARE.get(kind, _SPARE_ELSEWHERE)
+        self._unlike = _UNLIKE.get(kind, _UNLIKE_ELSEWHERE)
         self._lookahead = kind == "cuda"
         self._share = memory_share
         self._initial_sizes = self._sizes
@@ -108,7 +113,7 @@ class Scheduler:
             # Undo what an out-of-memory error of earlier jobs has halved: these jobs must be
             # batched as any other worker would batch them.
             self._sizes = self._initial_sizes
-        for band in _length_bands(jobs):
+        for band in _length_bands(jobs, self._unlike):
             yield from self._generate_band(jobs, band)
 
     def _generate_band(
@@ -192,16 +197,16 @@ class Scheduler:
         return PackedPrefill(self._runner, cache, prompts, self._budget, self._compilation)
 
 
-def _length_bands(jobs: Sequence[Job]) -> list[list[int]]:
+def _length_bands(jobs: Sequence[Job], unlike: int) -> list[list[int]]:
     """Group jobs that share a batch, longest first.
 
     Every row of a cache is as long as its longest job, so short jobs beside a long one would waste
-    most of their slots: a band ends where a job has less than half the longest one's tokens.
+    most of their slots: a band ends where the longest job has more than `unlike` times the tokens.
     """
     bands: list[list[int]] = []
     for at in sorted(range(len(jobs)), key=lambda at: -jobs[at].length):
         longest = jobs[bands[-1][0]].length if bands else 0
-        if not bands or (longest > _SHORT and jobs[at].length * 2 < longest):
+        if not bands or (longest > _SHORT and jobs[at].length * unlike < longest):
             bands.append([])
         bands[-1].append(at)
     return bands

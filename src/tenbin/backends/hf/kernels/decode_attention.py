@@ -22,8 +22,8 @@ def row_positions(positions: torch.Tensor, owners: torch.Tensor | None = None) -
 
     Args:
         positions: The position of each token.
-        owners: The row of each token, rising, where rows have several; to the model, each token
-            is a row. None if each row has one.
+        owners: The row of each token, rising, where rows have several, on a CPU; to the model,
+            each token is a row. None if each row has one.
     """
     # Imported with the first model: they import libraries that nothing else here needs.
     from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
@@ -37,10 +37,11 @@ def row_positions(positions: torch.Tensor, owners: torch.Tensor | None = None) -
         zero = torch.zeros((), dtype=dtype, device=positions.device)
         return torch.where(_mask(positions, **options), zero, torch.finfo(dtype).min)
 
-    if owners is None:
-        folded = _for_groups(ALL_ATTENTION_FUNCTIONS["sdpa"], _attend_folded, one_token=True)
+    original = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    if positions.device.type == "cpu":
+        folded = _for_rows(original, _RowAttention(positions, owners))
     else:
-        folded = _for_drafts(_Drafted(owners))
+        folded = _for_groups(original, _attend_folded, one_token=True)
     with (
         _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "sdpa", allowed),
         _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "eager", additive),
@@ -107,12 +108,15 @@ def _for_groups(
     return chosen
 
 
+_ROWS_READ = 8
+"""Rows whose keys a CPU reads together, as far as the longest of them reaches."""
+
 _SPECIAL = ("position_bias", "softcap", "cache")
 """Options that change the outcome of transformers' own function; it has no others."""
 
 
-def _for_drafts(attend: _Drafted) -> Callable[..., Any]:
-    """Use attention of rows with several tokens; what it does not support is an error."""
+def _for_rows(original: Callable[..., Any], attend: _RowAttention) -> Callable[..., Any]:
+    """Use our attention over rows; transformers' where it does not fit, if that can be used."""
 
     def chosen(
         module: Any,
@@ -123,24 +127,47 @@ def _for_drafts(attend: _Drafted) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         is_special = any(options.get(name) is not None for name in _SPECIAL)
-        if attention_mask is None or is_special or query.shape[2] != 1:
+        if attention_mask is not None and not is_special and query.shape[2] == 1:
+            return attend(query, key, value, attention_mask, options.get("scaling")), None
+        if attend.has_drafts:
             raise NotImplementedError("attention of this kind over drafted tokens")
-        return attend(query, key, value, attention_mask, options.get("scaling")), None
+        return original(module, query, key, value, attention_mask, **options)
 
     return chosen
 
 
-class _Drafted:
-    """Attention in which the tokens of a row share one reading of its keys."""
+class _RowAttention:
+    """Attention of a decode step on a CPU, where reading the keys takes the time.
 
-    def __init__(self, owners: torch.Tensor) -> None:
-        self._rows = int(owners[-1]) + 1
-        first = torch.searchsorted(owners, torch.arange(self._rows, device=owners.device))
-        offsets = torch.arange(len(owners), device=owners.device) - first[owners]
-        self._width = int(offsets.max()) + 1
-        self._places = owners * self._width + offsets
+    The tokens of a row, its newest and drafted ones, share one reading of its keys, and so do the
+    heads of a group. Rows are taken a few at a time, so that short ones need not be read as far as
+    the longest.
+    """
+
+    def __init__(self, positions: torch.Tensor, owners: torch.Tensor | None) -> None:
+        """Plan a step; the same for all layers.
+
+        Args:
+            positions: The position of each token.
+            owners: The row of each token, rising; None if each row has one.
+        """
+        self.has_drafts = owners is not None
+        rows = list(range(len(positions))) if owners is None else owners.tolist()
+        self._rows: int = rows[-1] + 1
+        ends, counts, offsets = [0] * self._rows, [0] * self._rows, []
+        for row, position in zip(rows, positions.tolist(), strict=True):
+            ends[row] = position + 1
+            offsets.append(counts[row])
+            counts[row] += 1
+        self._width = max(counts)
+        places = [row * self._width + at for row, at in zip(rows, offsets, strict=True)]
+        self._places = torch.tensor(places)
         """Where each token stands when all rows are padded to the longest."""
-        self._masks: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._parts = [
+            (at, at + _ROWS_READ, max(ends[at : at + _ROWS_READ]))
+            for at in range(0, self._rows, _ROWS_READ)
+        ]
+        self._biases: dict[tuple[int, int], tuple[torch.Tensor, list[torch.Tensor]]] = {}
 
     def __call__(
         self,
@@ -152,33 +179,39 @@ class _Drafted:
     ) -> torch.Tensor:
         heads, size = query.shape[1], query.shape[3]
         shape = (self._rows, self._width, key.shape[1], heads // key.shape[1])
-        padded = query.new_zeros(self._rows * self._width, heads, size)
-        padded[self._places] = query[:, :, 0]
-        folded = padded.view(*shape, size).permute(0, 2, 3, 1, 4)
-        found = scaled_dot_product_attention(
-            folded.reshape(self._rows, shape[2], -1, size),
-            key,
-            value,
-            attn_mask=self._mask(mask, shape[3]),
-            scale=scale,
-        )
+        padded = query[:, :, 0]
+        if self.has_drafts:
+            padded = query.new_zeros(self._rows * self._width, heads, size)
+            padded[self._places] = query[:, :, 0]
+        folded = padded.reshape(*shape, size).permute(0, 2, 3, 1, 4)
+        folded = folded.reshape(self._rows, shape[2], -1, size)
+        found = query.new_empty(*folded.shape[:3], value.shape[-1])
+        biases = self._bias(mask, shape[3], query.dtype)
+        for (start, stop, end), bias in zip(self._parts, biases, strict=True):
+            found[start:stop] = scaled_dot_product_attention(
+                folded[start:stop],
+                key[start:stop, :, :end],
+                value[start:stop, :, :end],
+                attn_mask=bias,
+                scale=scale,
+            )
         found = found.view(self._rows, shape[2], shape[3], self._width, value.shape[-1])
         found = found.permute(0, 3, 1, 2, 4).reshape(-1, 1, heads, value.shape[-1])
-        return found[self._places]
+        return found[self._places] if self.has_drafts else found
 
-    def _mask(self, mask: torch.Tensor, groups: int) -> torch.Tensor:
-        """A mask for padded rows, each token once per head of a group; the same in many layers."""
-        if id(mask) not in self._masks:
+    def _bias(self, mask: torch.Tensor, groups: int, dtype: torch.dtype) -> list[torch.Tensor]:
+        """The mask of each part as numbers to add, each token once per head of a group."""
+        if (id(mask), groups) not in self._biases:
             slots = mask.shape[-1]
-            padded = torch.ones(
-                self._rows * self._width, slots, dtype=mask.dtype, device=mask.device
-            )
-            padded[self._places] = mask[:, 0, 0]
+            # Padding attends to everything: a row of nothing but minus infinity would be NaN.
+            padded = torch.zeros(self._rows * self._width, slots, dtype=dtype)
+            padded[self._places] = padded[self._places].masked_fill(~mask[:, 0, 0], -torch.inf)
             parts = padded.view(self._rows, 1, 1, self._width, slots)
             whole = parts.expand(-1, -1, groups, -1, -1).reshape(self._rows, 1, -1, slots)
+            biases = [whole[a:b, ..., :end].contiguous() for a, b, end in self._parts]
             # The key is valid as long as the mask lives, so it is kept alive.
-            self._masks[id(mask)] = (mask, whole)
-        return self._masks[id(mask)][1]
+            self._biases[id(mask), groups] = (mask, biases)
+        return self._biases[id(mask), groups][1]
 
 
 def _attend_folded(
