@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -41,7 +41,8 @@ def japanese_exact_match(answer: str, references: Sequence[str]) -> float:
     """100 when the normalised answer equals any normalised reference, else 0."""
     accepted = {normalise(reference) for reference in references}
     lengths = {len(one) for one in accepted}
-    return 100.0 if _may_have_length(answer, lengths) and normalise(answer) in accepted else 0.0
+    possible = _may_have_length(answer, lengths, normalise)
+    return 100.0 if possible and normalise(answer) in accepted else 0.0
 
 
 @metric("japanese_f1", "generate", percent=True)
@@ -62,8 +63,9 @@ def nfkc_exact_match(answer: str, references: Sequence[str]) -> float:
 @metric("answer_exact_match", "generate")
 def answer_exact_match(answer: str, references: Sequence[str]) -> float:
     """1 when answer and a reference are equal but for widths, case, signs and blanks."""
-    read = answer_form(answer)
-    return float(any(read == answer_form(reference) for reference in references))
+    accepted = {answer_form(reference) for reference in references}
+    lengths = {len(one) for one in accepted}
+    return float(_may_have_length(answer, lengths, answer_form) and answer_form(answer) in accepted)
 
 
 @metric("character_f1", "generate")
@@ -72,7 +74,7 @@ def character_f1(answer: str, references: Sequence[str]) -> float:
 
     Characters are counted wherever they stand. Texts are compared as by `answer_exact_match`.
     """
-    characters = Counter(answer_form(answer))
+    characters = _count(answer, answer_form)
     accepted = (Counter(answer_form(reference)) for reference in references)
     return max((_f1(characters, one) for one in accepted), default=0.0)
 
@@ -104,22 +106,27 @@ def _matching_share(answer: str, reference: str) -> float:
 
 def count_words(text: str) -> Counter[str]:
     """How often each word stands in a text: of a repetition a part is cut into words."""
+    return _count(text, tokenise)
+
+
+def _count(text: str, units: Callable[[str], Iterable[str]]) -> Counter[str]:
+    """How often each unit stands in a text; all of a repetition is not read."""
     series = as_series(text, _KEPT, _KEPT_PERIODS)
     if series is not None:
-        first, second, third = (Counter(tokenise(one)) for one in series.texts)
+        first, second, third = (Counter(units(one)) for one in series.texts)
         growth = second - first
         # Words at the seams of a step may be cut in another way each time: then nothing is gained.
         if first + growth == second and second + growth == third:
-            return first + Counter({word: series.steps * n for word, n in growth.items()})
-    return Counter(tokenise(text))
+            return first + Counter({unit: series.steps * n for unit, n in growth.items()})
+    return Counter(units(text))
 
 
-def _may_have_length(text: str, lengths: set[int]) -> bool:
+def _may_have_length(text: str, lengths: set[int], form: Callable[[str], str]) -> bool:
     """Whether a text's normal form may be one of these lengths; all of a repetition is not read."""
     series = as_series(text, _KEPT, _KEPT_PERIODS)
     if series is None:
         return True
-    first, second, third = (len(normalise(one)) for one in series.texts)
+    first, second, third = (len(form(one)) for one in series.texts)
     if third - second != second - first:
         return True
     return first + series.steps * (second - first) in lengths
