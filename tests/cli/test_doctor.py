@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -26,9 +25,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def printed(document: dict[str, Any], width: int) -> str:
+def printed(found: tenbin.Diagnosis, width: int) -> str:
     stream = io.StringIO()
-    print_diagnosis(document, Console(file=stream, width=width))
+    print_diagnosis(found.record, Console(file=stream, width=width))
     return stream.getvalue()
 
 
@@ -69,11 +68,11 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("width", [80, 60, 40])
 def test_narrow_terminals(width: int) -> None:
-    document = tenbin.doctor(
+    found = tenbin.doctor(
         model="scripted", tasks="jnli,jsquad,mlogiqa_mcq_ja", sample_data=True,
         model_args={"max_length": 500}, num_fewshot=3,
     )  # fmt: skip
-    out = printed(document, width)
+    out = printed(found, width)
     assert max(cell_len(line) for line in out.splitlines()) <= width
     if width == 80:
         assert "mlogiqa_mcq_ja-1.0-default+letter " in out, "ids stay whole"

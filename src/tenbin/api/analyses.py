@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tenbin.analysis.compare import ComparisonReport
     from tenbin.analysis.consistency.report import AccuracyGap, ConsistencyReport
     from tenbin.analysis.sweep.report import SweepReport
+    from tenbin.pipeline.doctor import DiagnosisReport
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,23 +195,28 @@ class Diagnosis(_Document):
     }
     shown_columns: ClassVar[tuple[str, ...]] = ("id", "severity", "finding", "count", "n")
 
+    def __init__(self, record: DiagnosisReport) -> None:
+        super().__init__(record.to_json())
+        self.record = record
+        """Model, cells with their findings and measures, languages and cost as a record."""
+
     def table(self) -> list[Row]:
         """One row for each finding."""
         return [
             {
                 "id": id,
-                "severity": finding["severity"],
-                "finding": finding["title"],
-                "count": finding["count"],
-                "n": finding["n"],
-                "remedy": finding["remedy"],
+                "severity": finding.severity,
+                "finding": finding.title,
+                "count": finding.count,
+                "n": finding.n,
+                "remedy": finding.remedy,
             }
-            for id, cell in self["cells"].items()
-            for finding in cell["findings"]
+            for id, cell in self.record.cells.items()
+            for finding in cell.findings
         ]
 
     def _heading(self) -> str:
-        return f"Diagnosis of {len(self['cells']):,} tasks"
+        return f"Diagnosis of {len(self.record.cells):,} tasks"
 
 
 def compare(

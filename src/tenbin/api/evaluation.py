@@ -119,10 +119,10 @@ def doctor(
     Raises:
         TenbinError: Anything the user can mend, with a hint.
     """
-    from tenbin.pipeline.doctor import as_document, examination_config, examine
+    from tenbin.pipeline.doctor import examination_config, examine, report_of
 
     config = examination_config(_given(model, tasks, options))
-    return Diagnosis(as_document(examine(config, choose_listener(listener, progress))))
+    return Diagnosis(report_of(examine(config, choose_listener(listener, progress))))
 
 
 def _given(

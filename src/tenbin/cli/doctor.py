@@ -52,20 +52,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Print the diagnosis; with --strict, the exit code is 1 when there is a problem."""
     from tenbin.cli.flags import given_options
-    from tenbin.pipeline.doctor import as_document, examination_config, examine
+    from tenbin.pipeline.doctor import examination_config, examine, report_of
     from tenbin.report.terminal.progress import open_progress
 
     # Only here may --limit be `all`.
     given = given_options(options, "limit")
     if options.limit is not None:
         given["limit"] = options.limit
-    document = as_document(examine(examination_config(given), open_progress()))
+    report = report_of(examine(examination_config(given), open_progress()))
     if options.format == "json":
         import json
 
-        print(json.dumps(document, ensure_ascii=False, indent=2))
+        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
         from tenbin.report.terminal.doctor import print_diagnosis
 
-        print_diagnosis(document)
-    return 1 if options.strict and document["severity"] == "problem" else 0
+        print_diagnosis(report)
+    return 1 if options.strict and report.severity == "problem" else 0

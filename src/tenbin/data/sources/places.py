@@ -312,6 +312,8 @@ def _named(key: str, value: Any) -> Iterator[None]:
         yield
     except OutsideError as error:
         raise DataError(f"{key}: {error}", HINT) from error
+    # A name that is too long, a null byte, `~` of no user or a circle of links, and a pattern that
+    # begins at the root: what a task file writes here may be anything.
     except (OSError, ValueError, RuntimeError, NotImplementedError) as error:
         shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:77]}..."
         raise DataError(f"{key}: {shown} cannot be looked up: {error}"[:400]) from error
