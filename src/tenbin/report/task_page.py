@@ -123,6 +123,8 @@ def _split_rows(pinned: PinnedSet) -> Iterator[str]:
     for version, splits in pinned.versions.items():
         for split in splits.values():
             rows = "" if split.rows is None else f"{split.rows:,}{each}"
+            by_part = (f"{name} {count:,}" for name, count in split.rows_by_config.items())
+            rows = rows or ", ".join(by_part)
             source, revision = _source(split)
             yield f"| {version} | `{split.name}` | {rows} | {source} | {revision} |"
 

@@ -77,6 +77,8 @@ def _data_of(task: Task) -> tuple[str, int | None]:
     # Newer data versions only add splits; the oldest is what a run reads by default.
     oldest = next(iter(described["versions"].values()))
     rows = oldest["splits"].get(task.split, {}).get("rows")
+    if isinstance(rows, dict):
+        rows = rows.get(task.dataset.config)
     return described["title"], None if task.dataset.where else rows
 
 
