@@ -33,9 +33,11 @@ class Role(IntEnum):
     DENIED = 1
     ASKED = 2
     """Part of a question."""
-    ASIDE = 3
-    """In brackets, in a clause that gives reasons, or after words such as "out of"."""
-    BARE = 4
+    EXPLAINED = 3
+    """In brackets, or in a clause that gives reasons."""
+    ASIDE = 4
+    """After words such as "out of"."""
+    BARE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def _role(part: str, numeral: Numeral, sentence: Sentence, patterns: Patterns) -
         return Role.ASKED
     inside = part[max(sentence.start, numeral.start - _INSIDE) : numeral.start]
     if inside.count("(") > inside.count(")") or patterns.reason.search(inside):
-        return Role.ASIDE
+        return Role.EXPLAINED
     if patterns.aside_before.search(before) or any(
         one.search(before) and two.match(after) for one, two in patterns.asides_around
     ):

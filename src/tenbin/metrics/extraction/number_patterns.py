@@ -45,6 +45,7 @@ class Patterns:
     no_amounts: re.Pattern[str]
     """Dates, times, addresses and powers: digits that count nothing."""
     numeral_word: re.Pattern[str]
+    scale_before: re.Pattern[str]
 
 
 @lru_cache
@@ -56,6 +57,9 @@ def patterns_of(language: str) -> Patterns:
     # These languages put no verb between the noun and its number.
     spelled = rf"(?=\s+{words_expression(words.numerals)})" if language in _VERBLESS else "(?!)"
     start = rf"(?:^|[{ENDS},;:、،؛…–—])\s*"
+
+    # Thai ends its sentences with a blank.
+    blank = " " if language == "th" else ""
 
     def pattern(source: str) -> re.Pattern[str]:
         return re.compile(source, re.IGNORECASE)
@@ -75,7 +79,7 @@ def patterns_of(language: str) -> Patterns:
         aside_before=pattern(rf"{before}\s*(?:{words['fillers']}\s*)?$"),
         asides_around=tuple(
             (
-                pattern(rf"{words_expression([one])}\s*$"),
+                pattern(rf"{words_expression([one])}\s*$" if one else "$"),
                 pattern(rf"[^{ENDS}\d]{{0,20}}?{words_expression([two])}"),
             )
             for one, two in around
@@ -86,7 +90,7 @@ def patterns_of(language: str) -> Patterns:
             rf"\s*(?P<unit>[^\s\d{ENDS},;=]{{0,10}}?)\s*{words['alternatives']}\s*$"
         ),
         conclusion=pattern(rf"{start}{words['conclusions']}[^{ENDS}]{{0,200}}?\d"),
-        remark=pattern(rf"(?:^|[{ENDS}])\s*\(?(?:{words['remarks']}\s*:|{words['closings']})"),
+        remark=pattern(rf"(?:^|[{ENDS}{blank}])\s*\(?(?:{words['remarks']}\s*:|{words['closings']})"),
         question=re.compile(
             rf"^[ \t]*(?:#+[ \t]*)?{words['questions']}[ \t]*(?:\d+[ \t]*)?:"
             rf"|^#+[ \t]*{words['questions']}",
@@ -99,6 +103,7 @@ def patterns_of(language: str) -> Patterns:
         step_after=pattern(rf"\s*{words['steps_after']}"),
         no_amounts=_no_amounts(words["months"]),
         numeral_word=pattern(words_expression(words.numerals)),
+        scale_before=pattern(rf"{words_expression(words.scales_before)}\s+"),
     )
 
 

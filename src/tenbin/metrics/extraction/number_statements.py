@@ -17,6 +17,7 @@ _SHORT_REST = 30
 _OPERATOR = re.compile(r"[×x*+÷/=-]")
 _SHARE = re.compile(r"\s?%?\s(?:of|de|von|от|di)\s[^\d,]{0,12}\d", re.IGNORECASE)
 """A share of another number: "1/4 of 80, which is 20"."""
+_RANGE = re.compile(r"[^\s\d=,;]{0,3}\s?[-–~〜]\s?")
 _BEFORE_RESULT = re.compile(r"=\s*[^\d=,;]{0,6}$")
 
 
@@ -28,6 +29,8 @@ class Statement:
     at: int
     firm: bool
     """Whether it holds whatever follows; else only where no calculation does."""
+    passing: bool = False
+    """Whether it may be a result on the way, which holds only where no number follows."""
     end: int = 0
     settled: bool = True
     """Whether it is one number: "12 or 14" is not."""
@@ -52,8 +55,11 @@ def find_statements(
         return firm[-1]
     calculated = part.rfind("=")
     concluded = max((match.end() for match in patterns.conclusion.finditer(part)), default=-1)
-    last = found[-1:]
-    return next((one for one in last if one.end > max(calculated, concluded - 1)), None)
+    numbered = max((one.start for one in mentions if one.role is Role.BARE), default=-1)
+    for one in found[-1:]:
+        latest = max(calculated, concluded - 1, numbered if one.passing else -1)
+        return one if one.end > latest else None
+    return None
 
 
 def _confirmed(part: str, mentions: list[Mention], patterns: Patterns) -> list[Statement]:
@@ -61,7 +67,7 @@ def _confirmed(part: str, mentions: list[Mention], patterns: Patterns) -> list[S
     return [
         Statement(one.numeral.value, one.start, firm=True, end=one.end)
         for one in mentions
-        if one.role >= Role.ASIDE and patterns.confirmed.match(part, one.end)
+        if one.role >= Role.EXPLAINED and patterns.confirmed.match(part, one.end)
     ]
 
 
@@ -79,7 +85,7 @@ def _announced(part: str, mentions: list[Mention], language: str) -> list[Statem
             begin += 1
         end, asked = _sentence_end(part, begin)
         inside = mentions[bisect_left(starts, match.end()) : bisect_left(starts, end)]
-        counted = [one for one in inside if one.role in (Role.ASIDE, Role.BARE)]
+        counted = [one for one in inside if one.role >= Role.EXPLAINED]
         if asked:
             continue
         if counted:
@@ -102,7 +108,8 @@ def _statement(
     part: str, match: re.Match[str], counted: list[Mention], end: int, patterns: Patterns
 ) -> Statement:
     first = counted[0]
-    bare = [one for one in counted if one.role is Role.BARE] or counted
+    highest = max(one.role for one in counted)
+    bare = [one for one in counted if one.role is highest]
     gap = part[match.end() : first.start]
     letters = sum(map(str.isalpha, gap))
     at_once = patterns.near.match(gap) is not None
@@ -119,16 +126,21 @@ def _statement(
         value = last_result(part, bare)
         firm = bool(match["is"])
     settled = not (near and len(bare) > 1 and _is_choice(part, first, bare[1], patterns))
-    firm = firm and not match["weak"]
-    return Statement(value if settled else None, match.start(), firm, end, settled)
+    passing = bool(match["weak"])
+    return Statement(
+        value if settled else None, match.start(), firm and not passing, passing, end, settled
+    )
 
 
 def _is_choice(part: str, one: Mention, other: Mention, patterns: Patterns) -> bool:
     """Whether two numbers are given to choose from: "12 or 14", "12 apples or 14 apples"."""
-    joint = patterns.alternative.match(part[one.end : other.start])
+    between = part[one.end : other.start]
+    if _RANGE.fullmatch(between) and one.numeral.value < other.numeral.value:
+        return True
+    joint = patterns.alternative.match(between)
     if joint is None:
         return False
-    return part[other.end :].lstrip().startswith(joint["unit"])
+    return part[other.end : other.end + _REACH].lstrip().startswith(joint["unit"])
 
 
 def last_result(part: str, mentions: list[Mention]) -> Fraction:
@@ -136,8 +148,9 @@ def last_result(part: str, mentions: list[Mention]) -> Fraction:
     results = [
         one for one in mentions if _BEFORE_RESULT.search(part[max(0, one.start - 12) : one.start])
     ]
-    bare = [one for one in mentions if one.role is Role.BARE]
-    return (results or bare or mentions)[-1].numeral.value
+    highest = max(one.role for one in mentions)
+    bare = [one for one in mentions if one.role is highest]
+    return (results or bare)[-1].numeral.value
 
 
 _JOINT = re.compile(r"[\s-]+(?:(?:y|e|et|na)\b)?[\s-]*")
@@ -151,16 +164,26 @@ def spelled_out(text: str, language: str) -> Fraction | None:
     german = _GERMAN.match(stripped.lower()) if language == "de" else None
     if german and german[1] in table and german[2] in table:
         return Fraction(table[german[1]] + table[german[2]])
-    first = patterns.numeral_word.match(stripped)
+    scale = patterns.scale_before.match(stripped)
+    first = patterns.numeral_word.match(stripped, scale.end() if scale else 0)
+    if scale and first:
+        # Swahili: elfu mbili, "thousand two".
+        thousands = number_words(language).scales_before[scale[0].strip().lower()]
+        return Fraction(thousands * table.get(first[0].lower(), 1))
     if first is None:
         return None
     value = table.get(" ".join(first[0].lower().split()))
     if value is None:
         return None
-    rest = stripped[first.end() :]
+    return Fraction(value + _ones_after(value, stripped[first.end() :], language))
+
+
+def _ones_after(value: int, rest: str, language: str) -> int:
+    """What follows a number of tens: 1 for "twenty-one"."""
+    patterns, table = patterns_of(language), number_words(language).numerals
     if value >= 20 and value % 10 == 0:
         joint = _JOINT.match(rest)
         second = patterns.numeral_word.match(rest[joint.end() :]) if joint else None
         more = table.get(second[0].lower(), 0) if second else 0
-        value += more if more < 10 else 0
-    return Fraction(value)
+        return more if more < 10 else 0
+    return 0

@@ -144,15 +144,16 @@ def _last_number(
         if not one.numeral.word or (not in_digits and is_clear(part, one.numeral, announced=False))
     ]
     for remark in patterns.remark.finditer(part):
-        kept = [one for one in clear if one.end <= remark.start() and one.role >= Role.ASIDE]
+        kept = [one for one in clear if one.end <= remark.start() and one.role >= Role.EXPLAINED]
         if kept:
             clear = kept
             break
-    for least in (Role.BARE, Role.ASIDE, Role.ASKED):
+    for least in (Role.ASIDE, Role.EXPLAINED, Role.ASKED):
         counted = [one for one in clear if one.role >= least]
         if counted:
             last = [one for one in counted if one.sentence == counted[-1].sentence]
-            return _of_equation(part, last)
+            bare = [one for one in last if one.role is Role.BARE]
+            return _of_equation(part, bare or last)
     return None
 
 
