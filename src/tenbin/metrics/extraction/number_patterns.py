@@ -90,7 +90,9 @@ def patterns_of(language: str) -> Patterns:
             rf"\s*(?P<unit>[^\s\d{ENDS},;=]{{0,10}}?)\s*{words['alternatives']}\s*$"
         ),
         conclusion=pattern(rf"{start}{words['conclusions']}[^{ENDS}]{{0,200}}?\d"),
-        remark=pattern(rf"(?:^|[{ENDS}{blank}])\s*\(?(?:{words['remarks']}\s*:|{words['closings']})"),
+        remark=pattern(
+            rf"(?:^|[{ENDS}{blank}])\s*\(?(?:{words['remarks']}\s*:|{words['closings']})"
+        ),
         question=re.compile(
             rf"^[ \t]*(?:#+[ \t]*)?{words['questions']}[ \t]*(?:\d+[ \t]*)?:"
             rf"|^#+[ \t]*{words['questions']}",
