@@ -246,7 +246,7 @@ def test_an_unusable_journal_is_one_message(
         (["--tasks", "jnli", "--model", "gpt"], ["unknown model backend 'gpt'", "hf"]),
         (["--tasks", "jnli", "--num_fewshot", "99"], ["99 examples were asked for"]),
         (["--tasks", "jnli", "--model_args", "colour=red"], ["colour", "max_length"]),
-        (["--tasks", "jnli", "--split", "test"], ["test", "1.3"]),
+        (["--tasks", "jnli", "--split", "test", "--data_versions", "jglue=1.1"], ["test", "1.3"]),
     ],
 )
 def test_errors_are_one_message_without_a_traceback(

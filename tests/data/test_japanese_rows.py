@@ -147,6 +147,7 @@ def test_a_split_of_a_later_version_is_read_unless_the_user_wants_another(tmp_pa
     dataset = Dataset("jglue/jnli")
     loaded = load_documents(dataset, "test", DataChoice(data_dir=tmp_path))
     assert loaded.files[0].version == "1.3"
+    assert "jglue/jnli test is published from version 1.3 on, which is read" in loaded.notices
     earlier = DataChoice(data_dir=tmp_path, versions={"jglue": "1.1"})
     with pytest.raises((DataError, ConfigError), match=r"no test split in version 1\.1"):
         load_documents(dataset, "test", earlier)

@@ -181,7 +181,9 @@ def _choose_version(pinned: PinnedSet, split: str, choice: DataChoice) -> tuple[
     default = next((name for name, splits in pinned.versions.items() if split in splits), first)
     wanted = choice.versions.get(pinned.collection, default) if pinned.collection else default
     if wanted in pinned.versions:
-        return wanted, []
+        later = wanted == default != first and pinned.collection not in choice.versions
+        only = f"{pinned.name} {split} is published from version {wanted} on, which is read"
+        return wanted, [only] if later else []
     return default, [f"{pinned.name} is known in version {default} only, which is used"]
 
 
