@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.errors import ConfigError, DataError
 from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.prepare import load_data
 from tenbin.report.html.summary import run_summary
 from tenbin.report.terminal.console import make_console
 from tenbin.report.terminal.scores import print_results
@@ -148,14 +150,15 @@ def test_skip_missing_does_not_hide_that_nothing_is_left(tmp_path: Path) -> None
         evaluate(tasks="marc_ja", sample_data=False, data_dir=str(tmp_path), skip_missing=True)
 
 
-def test_sample_rows_may_be_too_few_for_the_examples_of_a_suite() -> None:
-    """XCOPA ships three rows for examples, and the suite asks for four."""
-    run = evaluate(suite="parallel", limit=1)
-    assert run.document["n-shot"]["xcopa_et-1.1-lm-eval"] == 3
-    assert run.document["n-shot"]["xnli_de-1.1-lm-eval"] == 4
-    assert any("too few for all examples: xcopa_" in line for line in run.document["warnings"])
-    with pytest.raises(ConfigError, match="9 examples were asked for"):
-        evaluate(suite="parallel", num_fewshot=9)
+def test_sample_rows_may_be_too_few_for_the_examples_of_a_definition() -> None:
+    config = build_config({"tasks": "jnli", "sample_data": True})
+    (setup,) = choose_cells(config)
+    many = replace(setup, cell=replace(setup.cell, shots=900))
+    data = load_data(config, [many])
+    assert data.kept([many]) == [many], "the user's own number is an error later on"
+    (fitted,) = data.kept([replace(many, chosen_by=(("num_fewshot", "suite x"),))])
+    assert 0 < fitted.cell.shots < 30
+    assert any("too few for all examples: jnli-1.3-0.2" in line for line in data.notices())
 
 
 def test_a_report_says_how_an_average_is_weighted() -> None:
