@@ -45,7 +45,7 @@ def test_ten_languages_fit_eighty_columns() -> None:
     assert "\x1b" not in text, "plain in a pipe"
     assert "mlogiqa_mcq: 10 languages, 12 items, answers read by acc" in text
     assert "12 items in 10 languages, aligned by `id`" in text
-    assert "Precision with 12 items: the accuracy of one language to about ±32" in text
+    assert "Precision with 12 items: the accuracy of one language to about ±28" in text
     matrix = text.split("Cohen's kappa")[1].splitlines()
     assert matrix[1].split() == ["ar", "en", "es", "fr", "ja", "ko", "pt", "th", "vi", "zh"]
     assert len(matrix[2].split()) == 11 and matrix[2].split()[1] == "·"
