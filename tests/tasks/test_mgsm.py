@@ -58,5 +58,5 @@ def test_answers_in_native_digits_are_right_and_languages_are_compared() -> None
         scores = run.scores[f"mgsm_native_cot_{language}-1.1-lm-eval"]
         assert scores == {"number_match,number": expected, "format_failure,number": 1 - expected}
     (languages,) = tenbin.consistency(run)["sets"].values()
-    unreadable = {one["language"]: one["unreadable"] for one in languages["languages"]}
+    unreadable = {name: one["unreadable"] for name, one in languages["answers"].items()}
     assert unreadable == {"bn": 0, "de": 0, "ja": 0, "te": 0, "th": 1}
