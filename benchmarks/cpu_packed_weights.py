@@ -31,14 +31,19 @@ ROWS = (1, 8, 16, 24, 32, 128, 1024)
 PROMPT = 200
 
 
-def least(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Milliseconds of processor time of each, taking turns."""
-    found = {name: float("inf") for name in ways}
+def least(
+    packing: PackedLinears, run: Callable[[], object], repeats: int, ready: Callable[[], object]
+) -> dict[str, float]:
+    """Milliseconds of processor time with plain and with packed weights, taking turns."""
+    ways: dict[str, Any] = {"plain": nullcontext, "packed": packing.installed}
+    found = dict.fromkeys(ways, float("inf"))
     for _ in range(repeats + 1):
-        for name, run in ways.items():
-            start = time.process_time()
-            run()
-            found[name] = min(found[name], (time.process_time() - start) * 1e3)
+        for name, context in ways.items():
+            ready()
+            with context():
+                start = time.process_time()
+                run()
+                found[name] = min(found[name], (time.process_time() - start) * 1e3)
     return {name: round(ms, 2) for name, ms in found.items()}
 
 
@@ -52,24 +57,14 @@ def products(model: Any, packing: PackedLinears, rows: int, repeats: int) -> dic
         for layer in layers:
             layer(inputs[layer.in_features])
 
-    def packed(run: Callable[[], object]) -> Callable[[], object]:
-        def inside() -> None:
-            with packing.installed():
-                run()
-
-        return inside
-
     flops = 2 * rows * sum(m.in_features * m.out_features for m in layers)
-    ms = least({"plain": body, "packed": packed(body)}, repeats)
+    ms = least(packing, body, repeats, lambda: None)
     return {
         "rows": rows,
         "body_ms": ms,
         "body_gflops": {name: round(flops / value / 1e6) for name, value in ms.items()},
         "head_rows": len(head),
-        "head_ms": least(
-            {"plain": lambda: model.lm_head(head), "packed": packed(lambda: model.lm_head(head))},
-            repeats,
-        ),
+        "head_ms": least(packing, lambda: model.lm_head(head), repeats, lambda: None),
     }
 
 
@@ -78,28 +73,16 @@ def steps(model: Any, packing: PackedLinears, rows: int, repeats: int) -> dict[s
     runner, cache = ModelRunner(model), SlotCache(rows, PROMPT + 64)
     prompts = torch.randint(5, 40000, (rows, PROMPT)).tolist()
     stepper = DecodeStepper(runner, cache, Sampler(None))
-
-    def prefill(context: Any) -> Callable[[], object]:
-        def inside() -> None:
-            with context():
-                runner.prefill(cache, prompts, 0, 0)
-
-        return inside
-
-    def step(context: Any) -> Callable[[], object]:
-        def inside() -> None:
-            stepper.positions[:] = PROMPT
-            with context():
-                stepper.step(rows, PROMPT + 1)
-
-        return inside
-
-    ways = {"plain": nullcontext, "packed": packing.installed}
     return {
         "rows": rows,
         "prompt_tokens": PROMPT,
-        "prefill_ms": least({name: prefill(way) for name, way in ways.items()}, 1),
-        "step_ms": least({name: step(way) for name, way in ways.items()}, repeats * 2),
+        "prefill_ms": least(packing, lambda: runner.prefill(cache, prompts, 0, 0), 1, lambda: None),
+        "step_ms": least(
+            packing,
+            lambda: stepper.step(rows, PROMPT + 1),
+            repeats * 2,
+            lambda: stepper.positions.fill_(PROMPT),
+        ),
     }
 
 
@@ -124,9 +107,9 @@ def main() -> None:
     torch.manual_seed(3)
     model = AutoModelForCausalLM.from_pretrained(embedded_model(), dtype=torch.float32).eval()
     packing = PackedLinears(model)
-    start = time.perf_counter()
+    start = time.process_time()
     with packing.installed():
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
     say(f"packed {packing.count} layers in {seconds:.2f} s; {packing.reason or 'none refused'}")
     table = []
     for rows in ROWS:

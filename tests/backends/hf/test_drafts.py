@@ -18,6 +18,7 @@ from tenbin.backends.text.encoding import EncodedPrompt
 from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.records import Sampling
 from tests.backends.hf.test_generation_rows import drawn_jobs, plain
+from tests.backends.text.test_completion import by_hand, thoughtful_jobs
 from tests.backends.tiny import make_model
 
 WINDOW = 64
@@ -141,6 +142,20 @@ def test_the_probe_refuses_wrong_attention(
     assert probe.takes_drafts()
     monkeypatch.setattr(decode_attention._RowAttention, "_bias", open_mask)
     assert not probe.takes_drafts()
+
+
+def test_thinking_ends_by_its_budget_inside_a_draft(
+    llama: tuple[Any, Any], eager_drafts: list[int]
+) -> None:
+    model, tokenizer = llama
+    jobs = thoughtful_jobs(model, tokenizer, None)
+    wanted = [by_hand(model, tokenizer, job) for job in jobs]
+    assert "budget" in {text.thinking_end for text in wanted}
+    made = Generator(model, tokenizer, WINDOW, "auto", 4096)
+    eager_drafts.clear()
+    answers = dict(made.generate(jobs))
+    assert [answers[at] for at in range(len(jobs))] == wanted
+    assert eager_drafts
 
 
 def test_rows_in_many_orders_and_sizes(llama: tuple[Any, Any], eager_drafts: list[int]) -> None:
