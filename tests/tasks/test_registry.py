@@ -304,3 +304,14 @@ def test_a_package_without_task_files(install: Callable[..., Path]) -> None:
     install("their_tasks")
     with pytest.raises(TaskError, match="the installed package their_tasks has no task files"):
         load_registry().all()
+
+
+def test_no_label_begins_with_another(registry: Registry) -> None:
+    """A label that begins with another is never the likelier of the two."""
+    for task in registry.all():
+        scored = task.kind == "choice" and any(
+            t.choices == "labels" for t in task.templates.values()
+        )
+        for label in task.labels if scored else ():
+            others = [other for other in task.labels if other != label]
+            assert not any(other.startswith(label) for other in others), (task.name, task.labels)
