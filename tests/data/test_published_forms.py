@@ -21,7 +21,6 @@ SPLIT = Split(
     host="github",
     repository="someone/quiz",
     revision="1",
-    schema="text",
     columns=("question", "A", "answer"),
     field_from_name="subject",
 )
