@@ -11,7 +11,7 @@ import pytest
 import tenbin
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
-from tenbin.errors import DataError, TaskError
+from tenbin.errors import ConfigError, DataError, TaskError
 from tenbin.metrics.instructions import tools, tools_of
 from tenbin.metrics.instructions.sentences import SPLITTERS
 
@@ -145,3 +145,8 @@ def test_answers_are_not_capped_by_the_length_of_instructions() -> None:
     backend = ScriptedBackend()
     tenbin.evaluate(backend, ["m_ifeval_ja"], profile="jp-stable", **SAMPLE)
     assert {request.max_gen_toks for request in backend.asked} == {2048}  # type: ignore[union-attr]
+
+
+def test_examples_are_refused() -> None:
+    with pytest.raises(ConfigError, match="asks each prompt alone and takes no examples"):
+        tenbin.evaluate(ScriptedBackend(), ["m_ifeval_ja"], num_fewshot=2, **SAMPLE)

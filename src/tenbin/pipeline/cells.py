@@ -15,7 +15,7 @@ from tenbin.config import RunConfig, pair_numbers
 from tenbin.errors import ConfigError
 from tenbin.files.allowed_paths import Reach
 from tenbin.metrics.registry import find_metric, metric_names, used_metric
-from tenbin.records import Cell, Group, MetricUse, Task
+from tenbin.records import INSTRUCTIONS, Cell, Group, MetricUse, Task
 from tenbin.tasks.installed import included_place
 from tenbin.tasks.registry import load_registry
 from tenbin.tasks.sampling import check_repeats, overridden
@@ -115,7 +115,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         for cell in _swept_cells(config, task, chosen.template, own):
             groups = (chosen.group,) if chosen.group else ()
             setup = CellSetup(cell, task, limit, groups=groups, chosen_by=chosen_by)
-            _check_perplexity(config, setup, chosen.entry)
+            _check_shown(config, setup, chosen.entry)
             known = setups.setdefault(cell.id, setup)
             if known != setup:
                 raise ConfigError(
@@ -151,17 +151,18 @@ def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[Cell
     return chosen
 
 
-def _check_perplexity(config: RunConfig, setup: CellSetup, entry: str) -> None:
-    """Refuse options about prompts for perplexity tasks: a whole text has no prompt."""
-    if setup.task.kind != "perplexity":
-        return
-    if setup.cell.shots:
+def _check_shown(config: RunConfig, setup: CellSetup, entry: str) -> None:
+    """Refuse examples for tasks that show none, and what is about prompts for perplexity tasks."""
+    measures = setup.task.kind == "perplexity"
+    if setup.cell.shots and (measures or setup.task.references == INSTRUCTIONS):
+        what = "measures the perplexity of whole texts" if measures else "asks each prompt alone"
         several = f"give a number for each entry of --tasks, 0 for {entry}"
         raise ConfigError(
-            f"{setup.cell.id} measures the perplexity of whole texts and takes no examples, but "
-            f"{setup.cell.shots} were asked for",
+            f"{setup.cell.id} {what} and takes no examples, but {setup.cell.shots} were asked for",
             several if len(config.tasks) > 1 else "leave --num_fewshot out",
         )
+    if not measures:
+        return
     for flag in ("apply_chat_template", "system_instruction"):
         if getattr(config, flag):
             raise ConfigError(

@@ -13,6 +13,7 @@ from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import Reach
 from tenbin.records import (
     DEFAULT_TEMPLATE,
+    INSTRUCTIONS,
     About,
     Citation,
     Dataset,
@@ -178,6 +179,8 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
             "leave do_sample, temperature, top_p, top_k and repeats out",
         )
     name = f"{file.task}_{part}" if file.languages or subset else file.task
+    # A whole text has no prompt, and an instruction has no answer that an example could show.
+    alone = kind == "perplexity" or file.references == INSTRUCTIONS
     return Task(
         name=name,
         version=version,
@@ -187,7 +190,7 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
         kind=kind,
         dataset=_dataset(file, part, subset),
         split=_scored_split(file),
-        fewshot=FewshotPlan(None) if kind == "perplexity" else _fewshot(file, layers),
+        fewshot=FewshotPlan(None) if alone else _fewshot(file, layers),
         templates=templates,
         default_template=default,
         metrics=_metrics(layers, kind),

@@ -208,9 +208,9 @@ def describe_dataset(dataset: Dataset | str) -> DatasetDescription:
     pinned = pinned_sets().get(name)
     if pinned is None or (isinstance(dataset, Dataset) and not dataset.pinned):
         return DatasetDescription(name, title=name, licence="", source=name, sizes={})
-    config = dataset.config or "" if isinstance(dataset, Dataset) else ""
+    config = dataset.config if isinstance(dataset, Dataset) else None
     counted = {
-        version: {one.name: one.rows_by_config.get(config, one.rows) for one in splits.values()}
+        version: {one.name: _count_rows(one, config) for one in splits.values()}
         for version, splits in pinned.versions.items()
     }
     sizes = {
@@ -226,6 +226,13 @@ def describe_dataset(dataset: Dataset | str) -> DatasetDescription:
         configs=pinned.configs,
         withdrawn=pinned.withdrawn,
     )
+
+
+def _count_rows(split: Split, config: str | None) -> int | None:
+    """The published rows of one part of a set; of all parts where they differ and none is named."""
+    if config is None and split.rows_by_config:
+        return sum(split.rows_by_config.values())
+    return split.rows_by_config.get(config or "", split.rows)
 
 
 def _pinned_set(name: str, entry: Mapping[str, Any]) -> PinnedSet:
