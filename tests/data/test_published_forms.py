@@ -132,11 +132,19 @@ BOMB = """<!DOCTYPE q [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;
         ("<a><b><c><d><e>1</e></d></c></b></a>", "`e` is nested more than 4 elements deep"),
         ("<a></a>", "has no rows"),
         ("<a>&x;</a>", "broken XML: undefined entity"),
+        ("<a><b>\0</b></a>", "broken XML"),
+        ("<a><b>&#xD800;</b></a>", "broken XML"),
     ],
 )
 def test_xml_that_is_refused(tmp_path, text, problem):
     with pytest.raises(DataError, match=problem):
         rows(RowFile(written(tmp_path / "q.xml", text)))
+
+
+@pytest.mark.parametrize("declared", ["UTF-8", "UTF-16", "no-such-encoding", "cp932"])
+def test_xml_is_utf_8_whatever_it_declares(tmp_path, declared):
+    text = f"<?xml version='1.0' encoding='{declared}'?><q><row><text>山</text></row></q>"
+    assert rows(RowFile(written(tmp_path / "q.xml", text))) == [{"text": "山"}]
 
 
 def test_a_row_of_xml_has_a_largest_size(tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ _MODULES = {
     "rows_jsonl": "rows",
     "rows_json": "rows",
     "rows_csv": "rows",
+    "rows_xml": "rows",
     "rows_text": "rows",
     "rows_gzip": "rows",
     "rows_parquet": "rows",

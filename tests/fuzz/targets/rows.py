@@ -136,6 +136,31 @@ def _make_csv(rng: Random) -> bytes:
     return _mark(rng, delimiter + b"\x00" + damage_bytes(rng, written, pieces))
 
 
+_XML = """<?xml version="1.0" encoding="UTF-8"?>
+<questions>
+<question id="1"><text>山は？</text><answers><answer>富士山</answer></answers>
+<meta><A.3></A.3><B1>は &amp; が</B1></meta></question>
+<question id="2"><text><![CDATA[海は？]]></text><answers><answer>赤</answer></answers></question>
+</questions>
+""".encode()
+
+
+def _make_xml(rng: Random) -> bytes:
+    pieces = (
+        *_PIECES,
+        b"<!DOCTYPE q [<!ENTITY a 'b'>]>",
+        b"&a;",
+        b"&#xD800;",
+        b"<![CDATA[",
+        b"]]>",
+        b"<?x y?>",
+        b"<a>" * 500,
+        b"</question>",
+        b"UTF-16",
+    )
+    return _mark(rng, damage_bytes(rng, _XML, pieces))
+
+
 def _make_text(rng: Random) -> bytes:
     return _mark(rng, damage_bytes(rng, _TEXT, _PIECES))
 
@@ -255,6 +280,7 @@ TARGETS = tuple(
             lambda: _with_schema(lambda rows: b",\0" + _csv(rows), "jcommonsenseqa", "jnli"),
             1,
         ),
+        ("rows_xml", _make_xml, _read("rows.xml"), lambda: [bytes([len(_KINDS)]) + _XML], 1),
         ("rows_text", _make_text, _check_text, lambda: [b"\x05" + _TEXT, b"\x06" + _TEXT], 1),
         (
             "rows_gzip",

@@ -48,7 +48,8 @@ class _Rows:
         self._open: list[_Element] = []
         self._length = 0
         self.done: list[Row] = []
-        self.parser = expat.ParserCreate()
+        # Whatever encoding the file declares: data files are UTF-8, and few codecs suit expat.
+        self.parser = expat.ParserCreate("UTF-8")
         self.parser.buffer_text = True
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
         self.parser.StartElementHandler = self._start
