@@ -149,3 +149,15 @@ def test_averages_are_listed_with_the_tasks(capsys: pytest.CaptureFixture[str]) 
     shown = " ".join(capsys.readouterr().out.split())
     assert "average jp_stable_4: jsquad-1.1, jcommonsenseqa-1.1" in shown
     assert "(refused: members are missing)" in shown
+
+
+def test_tasks_that_differ_in_language_only_are_one_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks"]) == 0
+    found = rows(capsys.readouterr().out)
+    assert "jnli-1.3" in found and "mlogiqa_mcq_ja-1.0" not in found
+    row = found["mlogiqa_mcq_*-1.0"]
+    assert row.startswith("ar en es fr ja") and "10 × 80" in row
+    assert main(["tasks", "--all"]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines() if "\t" in line]
+    assert ["mlogiqa_gen_ja-1.0", "ja"] in [line[:2] for line in lines]
+    assert all(len(line) == 6 for line in lines)

@@ -73,6 +73,8 @@ def test_the_summaries_are_those_of_the_loaded_tasks() -> None:
     assert [summary_of(task) for task in registry.all()] == list(registry.summaries())
     (jnli,) = (one for one in registry.summaries() if (one.name, one.version) == ("jnli", "1.3"))
     assert (jnli.data, jnli.documents, jnli.default_template) == ("JNLI", 2434, "0.2")
+    parts = {one.name: one.documents for one in registry.summaries() if "m_ifeval" in one.name}
+    assert (parts["m_ifeval_ja"], parts["m_ifeval_en"]) == (172, 541), "parts differ in size"
     (text,) = (one for one in registry.summaries() if one.name == "plain_text_ja")
     assert text.documents is None, "nothing is published"
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 """Files of folders that are listed one by one; more of them with --all."""
+_MOST_LANGUAGES = 12
+"""Of tasks in one row that are named; more are counted."""
 _LONGEST_LIST = 60
 _LONGEST_REASON = 160
 _SECONDS_BEFORE_PROGRESS = 2.0
@@ -203,13 +205,14 @@ def _alike(tasks: list[TaskSummary]) -> list[list[TaskSummary]]:
 def _row(tasks: list[TaskSummary]) -> list[str]:
     """A row of the table: one task, or several as a pattern that matches them."""
     first, sizes = tasks[0], {task.documents for task in tasks}
+    languages = dict.fromkeys(task.language for task in tasks)
     name, times = first.name, ""
     if len(tasks) > 1:
         name = f"{commonprefix([task.name for task in tasks])}*"  # noqa: RUF071
         times = f"{len(tasks)} × "
     return [
         f"{name}-{first.version}",
-        " ".join(dict.fromkeys(task.language for task in tasks)),
+        " ".join(languages) if len(languages) <= _MOST_LANGUAGES else f"{len(languages)} languages",
         _templates(first),
         first.kind,
         first.data,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CATALOG = str(Path(__file__).parents[1] / "catalog" / "tasks")
 _DATA_SETS = str(Path(__file__).parents[1] / "catalog" / "datasets")
-_FORMAT = 1
+_FORMAT = 2
 _RECENT = 2_000_000_000
 """Nanoseconds: a file changed so shortly ago may change again within the same tick of the clock."""
 
@@ -77,7 +77,7 @@ def _data_of(task: Task) -> tuple[str, int | None]:
     # Newer data versions only add splits; the oldest is what a run reads by default.
     oldest = next(iter(described["versions"].values()))
     rows = oldest["splits"].get(task.split, {}).get("rows")
-    if isinstance(rows, dict):
+    if isinstance(rows, dict):  # they differ by part of the set
         rows = rows.get(task.dataset.config)
     return described["title"], None if task.dataset.where else rows
 
