@@ -22,6 +22,13 @@ def test_costs_follow_examples_and_documents() -> None:
     assert few["jnli-1.1-0.2"].groups == ("jp_stable_4",)
 
 
+def test_equal_prompts_are_counted_once() -> None:
+    costs = {one.id: one for one in suite_costs("pmmeval", None)}
+    read, published = (costs[f"pmmeval_xnli_ja-{v}-p-mmeval"] for v in ("1.1", "1.0"))
+    assert read.documents == published.documents == 120
+    assert read.prompt_tokens > 0 == published.prompt_tokens == published.answer_tokens
+
+
 def test_the_rate_is_measured() -> None:
     rate = measure_rate()
     assert rate.flops > 1e6 and "measured now" in rate.how

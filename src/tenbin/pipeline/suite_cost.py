@@ -37,7 +37,7 @@ class TaskCost:
     documents: int
     """Published rows of the split that is scored."""
     prompt_tokens: int
-    """Tokens that are read, those of choices included."""
+    """Tokens that are read, those of choices included; 0 where another task asks the same."""
     answer_tokens: int
     """Tokens that are written at most."""
 
@@ -70,36 +70,46 @@ def suite_costs(
     config = config.replaced(apply_chat_template=False)
     data = Data(data_choice(config))
     rows = _published_rows()
-    return [_cost(config, setup, data, rows, count or estimate_tokens)
-            for setup in choose_cells(config)]  # fmt: skip
+    count, asked = count or estimate_tokens, set[str]()
+    costs = []
+    for setup in choose_cells(config):
+        prompts = _prompts(config, setup, data)
+        documents = rows.get((setup.task.name, setup.task.version), 0)
+        key = repr([_texts(one) for one in prompts])
+        # Versions that only read answers differently ask the same prompts, which is done once.
+        costs.append(_cost(setup, prompts, documents, count, again=key in asked))
+        asked.add(key)
+    return costs
 
 
-def _cost(
-    config: RunConfig,
-    setup: CellSetup,
-    data: Data,
-    rows: dict[tuple[str, str], int],
-    count: Callable[[str], int],
-) -> TaskCost:
-    few = replace(setup, limit=float(SAMPLED))
+def _prompts(config: RunConfig, setup: CellSetup, data: Data) -> list[Prompt]:
+    """The prompts of the first sample rows, as long as they would be with all examples."""
+    few, settings = replace(setup, limit=float(SAMPLED)), prompt_settings(config)
     try:
-        prompts = list(prompts_of(few, data, prompt_settings(config), None))
+        return list(prompts_of(few, data, settings, None))
     except TenbinError:
         # Few sample rows may be too few examples; the others say how long one is.
         few = replace(few, cell=replace(few.cell, shots=0))
-        prompts = list(prompts_of(few, data, prompt_settings(config), None))
-        prompts = [replace(one, text=one.text * (setup.cell.shots + 1)) for one in prompts]
-    documents = rows.get((setup.task.name, setup.task.version), 0)
+        prompts = prompts_of(few, data, settings, None)
+        return [replace(one, text=one.text * (setup.cell.shots + 1)) for one in prompts]
+
+
+def _cost(
+    setup: CellSetup,
+    prompts: Sequence[Prompt],
+    documents: int,
+    count: Callable[[str], int],
+    again: bool,
+) -> TaskCost:
     read = sum(count(text) for one in prompts for text in _texts(one)) / len(prompts)
     written = setup.task.max_gen_toks if setup.task.kind == "generate" else 0
-    groups = dict.fromkeys(group.name for group in setup.groups)
     return TaskCost(
         setup.cell.id,
-        tuple(groups),
+        tuple(dict.fromkeys(group.name for group in setup.groups)),
         setup.cell.shots,
         documents,
-        round(read * documents),
-        written * documents,
+        0 if again else round(read * documents),
+        0 if again else written * documents,
     )
 
 
