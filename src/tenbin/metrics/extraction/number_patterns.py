@@ -76,7 +76,7 @@ def patterns_of(language: str) -> Patterns:
         near=pattern(rf"(?:{words['fillers']}|[{_OPENERS}:=~≈,、،\-–—→]|\b[A-Ha-h]\))*$"),
         denied_before=pattern(rf"{words['denials_before']}\s*(?:{words['fillers']}\s*)?$"),
         denied_after=pattern(rf"[^\d\s,.;。、=]{{0,8}}\s*{words['denials_after']}"),
-        aside_before=pattern(rf"{before}\s*(?:{words['fillers']}\s*)?$"),
+        aside_before=pattern(rf"{before}\s*(?:\w+ing\s+)?(?:{words['fillers']}\s*)?$"),
         asides_around=tuple(
             (
                 pattern(rf"{words_expression([one])}\s*$" if one else "$"),

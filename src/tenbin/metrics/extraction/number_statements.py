@@ -17,6 +17,9 @@ _SHORT_REST = 30
 _OPERATOR = re.compile(r"[×x*+÷/=-]")
 _SHARE = re.compile(r"\s?%?\s(?:of|de|von|от|di)\s[^\d,]{0,12}\d", re.IGNORECASE)
 """A share of another number: "1/4 of 80, which is 20"."""
+_THOUSANDS = re.compile(r"\d{1,3} \d{3}(?![\d.,]\d|\d)")
+"""A blank that parts thousands, in a language that does not use it: "The answer is 1 500"."""
+_CLAUSE = re.compile(r"[,;:、，(]")
 _RANGE = re.compile(r"[^\s\d=,;]{0,3}\s?[-–~〜]\s?")
 _BEFORE_RESULT = re.compile(r"=\s*[^\d=,;]{0,6}$")
 
@@ -115,10 +118,13 @@ def _statement(
     at_once = patterns.near.match(gap) is not None
     near = letters <= _NEAR_LETTERS and not re.search(r"\S.*[,;、،]", gap.strip())
     chained = len(bare) > 1 and _OPERATOR.search(part[first.end : bare[1].start]) is not None
-    equation = chained and "=" in part[first.end : end]
+    left = part[first.end : end].partition("=")
+    equation = bool(left[1]) and (chained or (len(bare) > 1 and not _CLAUSE.search(left[0])))
     share = len(bare) > 1 and _SHARE.match(part, first.end) is not None
     if near and not equation and not share:
         value: Fraction | None = first.numeral.value
+        if len(bare) > 1 and _THOUSANDS.match(part, first.start):
+            value = first.numeral.value * 1000 + bare[1].numeral.value
         rest = part[first.end : end]
         short = len(rest) <= _SHORT_REST or "(" in rest[:_SHORT_REST]
         firm = bool(match["is"]) or (at_once and short and not chained)

@@ -7,6 +7,7 @@ language, besides the English ones: models answer in the prompt's language or in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,7 +36,8 @@ _EVERYWHERE = frozenset(
     {"answers", "confirmations", "workings", "questions", "retractions", "refusals", "copulas"}
 )
 _CYRILLIC = "Ѐ-ӿ"
-_INDIC = "\u0900-\u0d7f"
+_INDIC = "\u0900-\u0963\u0971-\u0d7f"
+"""Without the full stop । and the digits."""
 _WITHIN = rf"[^{SENTENCE_END},;、،؛\d]{{0,40}}?"
 _NOTHING = "(?!)"
 
@@ -129,8 +131,5 @@ def words_expression(phrases: Iterable[str]) -> str:
 
 def _script(phrase: str) -> str:
     """The letters that must not stand beside a phrase, where `alternation` does not see to it."""
-    for letters in (_CYRILLIC, _INDIC):
-        first, last = letters.split("-")
-        if first <= phrase[0] <= last:
-            return letters
-    return ""
+    beside = (letters for letters in (_CYRILLIC, _INDIC) if re.match(f"[{letters}]", phrase))
+    return next(beside, "")
