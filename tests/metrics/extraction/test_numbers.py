@@ -114,6 +114,7 @@ def test_marks_are_read_by_the_language() -> None:
     assert values("1" * 40, "en") == []
     assert values("3억 2천만", "ko") == ["320000000"]
     assert values("3/0", "en") == []
+    assert values("9" * 5000 + "分の1", "ja") == ["1"]
 
 
 def test_the_step_of_filters_and_its_explanation() -> None:

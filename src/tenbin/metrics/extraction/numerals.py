@@ -14,13 +14,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from tenbin.metrics.extraction.kanji import (
+    KANJI,
+    KANJI_SCALES,
+    KOREAN_SCALES,
+    MOST_DIGITS,
+    SCALES,
+    kanji_value,
+)
 from tenbin.metrics.extraction.number_words import number_words, words_expression
 
 GROUP = "\ue001"
 """A thousands mark that can be nothing else, such as a thin space."""
 
-_MOST_DIGITS = 30
-"""Longer rows of digits count nothing."""
 _COMMA_DECIMALS = frozenset({"de", "es", "fr", "it", "pt", "ru", "vi", "id", "tr", "nl", "pl"})
 """Languages that write 1.500,25 or 1 500,25."""
 _BLANK_GROUPS = frozenset({"de", "es", "fr", "it", "pt", "ru", "pl"})
@@ -29,23 +35,6 @@ _LISTS_BY_COMMA = frozenset({"ja", "zh", "ko"})
 """Languages in which 3,5 is two numbers and not three and a half."""
 _ENGLISH = re.compile(r"\b(?:the|is|are|so|has|have|each|and|answer|total|of)\b", re.IGNORECASE)
 
-_KANJI_DIGITS = {mark: at for at, mark in enumerate("〇一二三四五六七八九")} | {
-    "零": 0,
-    "两": 2,
-    "兩": 2,
-}
-_KANJI_SCALES = {
-    "十": 10,
-    "百": 100,
-    "千": 1000,
-    "万": 10**4,
-    "萬": 10**4,
-    "億": 10**8,
-    "亿": 10**8,
-}
-_KOREAN_SCALES = {"십": 10, "백": 100, "천": 1000, "만": 10**4, "억": 10**8, "조": 10**12}
-_SCALES = {**_KANJI_SCALES, "兆": 10**12, **_KOREAN_SCALES}
-_KANJI = "".join([*_KANJI_DIGITS, *_KANJI_SCALES])
 _COUNTERS = (
     "個人円本枚冊匹頭台回つ歳才分日年点羽杯足着軒箱袋杯件组組名"
     "个元只岁天块页次张米条辆棵支件位斤瓶颗时間时小キメグドペユポケヶか"
@@ -89,7 +78,7 @@ def plain_number(written: str) -> Fraction | None:
     None for any other text, and for one of more digits than are ever read.
     """
     text = written.strip().replace(",", "").replace("−", "-").rstrip(".")
-    if len(text) > 2 * _MOST_DIGITS or not _PLAIN.fullmatch(text):
+    if len(text) > 2 * MOST_DIGITS or not _PLAIN.fullmatch(text):
         return None
     return Fraction(text)
 
@@ -123,7 +112,7 @@ def _pattern(language: str) -> re.Pattern[str]:
         digits = rf"\d{{1,3}}(?: \d{{3}})+(?!\d)(?:,\d+)?|{digits}"
     scale = words_expression(words.scales) if words.scales else "(?!)"
     # 2천만, 3百万: a scale of scales.
-    again = "[万萬億亿兆만억조]" if words.scales.keys() & _SCALES.keys() else "(?!)"
+    again = "[万萬億亿兆만억조]" if words.scales.keys() & SCALES.keys() else "(?!)"
     scale_before = words_expression(words.scales_before) if words.scales_before else "(?!)"
     return re.compile(
         rf"(?P<before>{scale_before}\s*)?"
@@ -139,7 +128,7 @@ def _pattern(language: str) -> re.Pattern[str]:
 
 
 def _numerals(match: re.Match[str], comma: bool, language: str) -> list[Numeral]:
-    if sum(map(str.isdigit, match[0])) > _MOST_DIGITS:
+    if sum(map(str.isdigit, match[0])) > MOST_DIGITS:
         return []
     written = match["core"] or match["fraction"] or match["part"]
     start = match.start("core" if match["core"] else "fraction" if match["fraction"] else "whole")
@@ -177,7 +166,7 @@ def _factor(match: re.Match[str], language: str) -> int:
     if match["scale"]:
         again = match["again"] or ""
         factor = _value_of(match["scale"].removesuffix(again), words.scales)
-        factor *= _SCALES.get(again, 1)
+        factor *= SCALES.get(again, 1)
     if match["before"]:
         factor = _value_of(match["before"], words.scales_before)
     return factor
@@ -252,16 +241,14 @@ def _joined_scales(text: str, found: list[Numeral]) -> list[Numeral]:
 
 def _goes_on(text: str, last: Numeral, numeral: Numeral) -> bool:
     mark, between = text[last.end - 1], text[last.end : numeral.start]
-    if mark not in _SCALES or numeral.value >= _SCALES[mark]:
+    if mark not in SCALES or numeral.value >= SCALES[mark]:
         return False
     # Korean puts a blank after each scale.
-    return between == "" or (between == " " and mark in _KOREAN_SCALES)
+    return between == "" or (between == " " and mark in KOREAN_SCALES)
 
 
-_KANJI_NUMBER = re.compile(rf"[{_KANJI}]+")
-_PARTS = re.compile(
-    rf"(?P<below>\d+|[{_KANJI}]+)\s*(?:分之|分の|분의)\s*(?P<above>\d+|[{_KANJI}]+)"
-)
+_KANJI_NUMBER = re.compile(rf"[{KANJI}]+")
+_PARTS = re.compile(rf"(?P<below>\d+|[{KANJI}]+)\s*(?:分之|分の|분의)\s*(?P<above>\d+|[{KANJI}]+)")
 
 
 def _with_words(text: str, found: list[Numeral], language: str) -> list[Numeral]:
@@ -270,7 +257,7 @@ def _with_words(text: str, found: list[Numeral], language: str) -> list[Numeral]
         return found
     parts: list[Numeral] = []
     for match in _PARTS.finditer(text):
-        below, above = (_kanji(match[part]) for part in ("below", "above"))
+        below, above = (kanji_value(match[part]) for part in ("below", "above"))
         if above is None or not below:
             continue
         percent = match["below"] == "百"
@@ -283,33 +270,12 @@ def _with_words(text: str, found: list[Numeral], language: str) -> list[Numeral]
     for match in _KANJI_NUMBER.finditer(text) if language != "ko" else ():
         if match.start() in covered or match.end() - 1 in covered:
             continue
-        if match.start() in ends and match[0][0] in _KANJI_SCALES:
+        if match.start() in ends and match[0][0] in KANJI_SCALES:
             continue
-        value_read = _kanji(match[0])
+        value_read = kanji_value(match[0])
         if value_read is not None:
             taken.append(Numeral(Fraction(value_read), match.start(), match.end(), word=True))
     return sorted(taken, key=lambda numeral: numeral.start)
-
-
-def _kanji(written: str) -> int | None:
-    """The value of 三百二十, 二〇二四 or 12; None where the characters make no number."""
-    if written.isdigit():
-        return int(written)
-    if len(written) > _MOST_DIGITS:
-        return None
-    if all(mark in _KANJI_DIGITS for mark in written):
-        return int("".join(str(_KANJI_DIGITS[mark]) for mark in written))
-    total = section = digit = 0
-    for mark in written:
-        if mark in _KANJI_DIGITS:
-            digit = _KANJI_DIGITS[mark]
-        elif (scale := _KANJI_SCALES[mark]) < 10**4:
-            section += max(digit, 1) * scale
-            digit = 0
-        else:
-            total += max(section + digit, 1) * scale
-            section = digit = 0
-    return total + section + digit
 
 
 def is_clear(text: str, numeral: Numeral, *, announced: bool) -> bool:
