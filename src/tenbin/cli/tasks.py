@@ -225,14 +225,13 @@ def _print_groups(registry: Registry, tasks: list[TaskSummary], console: Console
     for group, members in registry.groups().items():
         if names & set(members):
             console.print(f"group {group}: {counted(len(members), 'task')}", highlight=False)
-    from tenbin.tasks.groups import all_members, group_definitions
+    from tenbin.tasks.summary import averages
 
-    for group, block in group_definitions().items():
-        members = [str(member.task) for member in all_members(group)]
-        known = names | {task.group for task in tasks if task.group}
-        if any(member.partition("-")[0] in known for member in members):
-            refused = " (refused: members are missing)" if block.missing else ""
-            console.print(f"average {group}: {_list(members)}{refused}", highlight=False)
+    known = names | {task.group for task in tasks if task.group}
+    for one in averages():
+        if any(member.partition("-")[0] in known for member in one.members):
+            refused = " (refused: members are missing)" if one.lacks_members else ""
+            console.print(f"average {one.name}: {_list(one.members)}{refused}", highlight=False)
 
 
 def _print_entries(

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 CATALOG = str(Path(__file__).parents[1] / "catalog" / "tasks")
 _DATA_SETS = str(Path(__file__).parents[1] / "catalog" / "datasets")
+_GROUPS = str(Path(__file__).parents[1] / "catalog" / "groups")
 _FORMAT = 2
 _RECENT = 2_000_000_000
 """Nanoseconds: a file changed so shortly ago may change again within the same tick of the clock."""
@@ -52,6 +53,16 @@ class CatalogueEntry(NamedTuple):
 
     summary: TaskSummary
     version_aliases: dict[str, str]
+
+
+class AverageSummary(NamedTuple):
+    """A group of the catalogue: an average that people quote."""
+
+    name: str
+    members: tuple[str, ...]
+    """Tasks, as its definition writes them."""
+    lacks_members: bool
+    """Whether it is refused, because members are not among tenbin's tasks."""
 
 
 def summary_of(task: Task) -> TaskSummary:
@@ -117,23 +128,58 @@ def _stamps(folder: str, suffix: str) -> Stamps:
 
 @lru_cache(maxsize=1)
 def _catalogue(folder: str, stamps: tuple[Stamps, ...]) -> tuple[CatalogueEntry, ...]:
-    place = _place(folder)
+    entries = _cached("catalogue", folder, stamps, lambda: _read(path for path, *_ in stamps[0]))
+    return tuple(CatalogueEntry(_stored(one), aliases) for one, aliases in entries)
+
+
+def averages() -> tuple[AverageSummary, ...]:
+    """The averages of the catalogue, in the order of their files."""
+    code = str(Path(__file__).parent)
+    return _averages(_GROUPS, (_stamps(_GROUPS, ".yaml"), _stamps(code, ".py")))
+
+
+@lru_cache(maxsize=1)
+def _averages(folder: str, stamps: tuple[Stamps, ...]) -> tuple[AverageSummary, ...]:
+    found = _cached("averages", folder, stamps, _read_averages)
+    return tuple(AverageSummary(name, tuple(members), lacks) for name, members, lacks in found)
+
+
+def _read_averages() -> Iterator[AverageSummary]:
+    from tenbin.tasks.groups import all_members, group_definitions
+
+    for name, block in group_definitions().items():
+        members = tuple(str(member.task) for member in all_members(name))
+        yield AverageSummary(name, members, bool(block.missing))
+
+
+def _cached(
+    what: str, folder: str, stamps: tuple[Stamps, ...], make: Callable[[], Iterable[Any]]
+) -> list[Any]:
+    """What the cache has of a folder, made anew when a file that it rests on has changed.
+
+    Args:
+        what: The name of the file in the cache.
+        folder: Of the catalogue.
+        stamps: Of all that the entries are made of.
+        make: Gives the entries, tuples that JSON can hold.
+    """
+    place = _place(what, folder)
     seal = f"{_FORMAT} {stamps}"
     text = read_sealed(place, seal) if place else None
     if text is not None:
-        return tuple(CatalogueEntry(_stored(one), aliases) for one, aliases in json.loads(text))
+        return list(json.loads(text))
     started = time.time_ns()
-    entries = tuple(_read(path for path, _, _ in stamps[0]))
+    entries = list(make())
     if place and all(one[1] < started - _RECENT for group in stamps for one in group):
         write_sealed(place, seal, json.dumps(entries, ensure_ascii=False, separators=(",", ":")))
     return entries
 
 
-def _place(folder: str) -> Path | None:
+def _place(what: str, folder: str) -> Path | None:
     """Where the summaries lie; None where there is no home."""
     with suppress(RuntimeError):
         digest = hashlib.sha256(os.fsencode(folder)).hexdigest()
-        return cache_directory() / "task-index" / f"catalogue-{digest[:32]}.json"
+        return cache_directory() / "task-index" / f"{what}-{digest[:32]}.json"
     return None
 
 
