@@ -140,6 +140,7 @@ def test_every_language_file_is_whole() -> None:
         ({**good, "answers": "jibu"}, "answers must be a list"),
         ({**good, "denials_before": [False]}, "must be a list of strings"),
         ({**good, "scales": {"elfu": "1000"}}, "whole numbers"),
+        ({**good, "fillers": [":"]}, "fillers must begin with a letter"),
         ({**good, "extra": []}, r"unknown keys \['extra'\]"),
         ({**good, "language": "en"}, "does not say"),
         ({key: good[key] for key in good if key != "minus"}, r"missing keys \['minus'\]"),
@@ -170,6 +171,13 @@ def test_a_long_answer_is_read_in_linear_time(language: str) -> None:
     text = "".join(f"{UNITS[at // 400 % len(UNITS)]}{at} " for at in range(4_400))
     with watchdog():
         read_number(text, language)
+
+
+def test_rows_of_marks_are_read_in_linear_time() -> None:
+    with watchdog():
+        for mark in ":、=-–.,()\"'*# ":
+            for language in ("zh", "ja", "th", "en"):
+                assert read_number(f"答 {mark * 60}x 32", language) == "32"
 
 
 def test_digits_of_every_script_are_read() -> None:

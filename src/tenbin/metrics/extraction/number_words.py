@@ -87,6 +87,9 @@ def check_number_words(language: str, content: object) -> dict[str, Any]:
     for key in LISTS:
         if not isinstance(content[key], list) or not all(isinstance(x, str) for x in content[key]):
             raise TaskError(f"{where}: {key} must be a list of strings", "quote no, yes, on and 1")
+    if not all(word[:1].isalpha() for word in content["fillers"]):
+        # Marks may stand between fillers anyway: a row of them could be read in 2ⁿ ways.
+        raise TaskError(f"{where}: fillers must begin with a letter")
     for key in TABLES:
         table = content[key]
         words = isinstance(table, dict) and all(isinstance(word, str) for word in table)
