@@ -89,6 +89,35 @@ def tasks() -> list[Task]:
             ],
             num_choices=4,
         ),
+        _task(
+            "published",
+            [MetricUse("exact_match", "exact_match"), MetricUse("format_failure", "failure")],
+            [
+                ("p-mmeval", [("pmmeval_letter", {})]),
+                ("p-mmeval number", [("pmmeval_number", {})]),
+            ],
+            num_choices=4,
+        ),
+        _task(
+            "numbers", [MetricUse("number_match", "number_match")],
+            [("flexible", [("number_flexible", {})])],
+        ),
+        _task(
+            "labels", [MetricUse("exact_match", "exact_match")],
+            [
+                ("label", [("label_flexible", {"labels": {"含意": ["含意"], "中立": ["中立"]}})]),
+                ("short", [("short_answer", {})]),
+            ],
+        ),
+        _task(
+            "texts",
+            [
+                MetricUse(m, m)
+                for m in ("squad_exact_match", "squad_f1", "fuzzy_char_f1", "character_f1",
+                          "answer_exact_match", "nfkc_exact_match")
+            ],
+            [],
+        ),
         _task("japanese", [MetricUse(m, m) for m in ("japanese_exact_match", "japanese_f1")], []),
         _task(
             "patterns",
