@@ -35,8 +35,8 @@ def run_tenbin() -> None:
         backend: Any = opened(settings)
         inner = backend.run
 
-        def run(requests: Any) -> Any:
-            for answer in inner(requests):
+        def run(requests: Any, *known: Any) -> Any:
+            for answer in inner(requests, *known):
                 note()
                 yield answer
 

@@ -73,8 +73,8 @@ def library(model: Any, prompts: list[tuple[int, ...]], batch: int) -> float:
     return time.perf_counter() - started
 
 
-def own(writer: Generator, prompts: list[tuple[int, ...]]) -> float:
-    jobs = [Job(EncodedPrompt(prompt, 0), (), NEW_TOKENS) for prompt in prompts]
+def own(writer: Generator, prompts: list[tuple[int, ...]], new_tokens: int) -> float:
+    jobs = [Job(EncodedPrompt(prompt, 0), (), new_tokens) for prompt in prompts]
     torch.cuda.synchronize()
     started = time.perf_counter()
     for _ in writer.generate(jobs):
@@ -87,7 +87,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", choices=SHAPES, default="8b")
     parser.add_argument("--prompts", type=int, default=256)
-    parser.add_argument("--batches", default="32,64,128,256")
+    parser.add_argument("--new_tokens", type=int, default=NEW_TOKENS)
+    parser.add_argument("--batches", default="32,64,128,256", help="of generate; none to leave out")
     parser.add_argument("--compile", action="store_true", help="compile the decoder layers")
     parser.add_argument("--output")
     options = parser.parse_args()
@@ -101,17 +102,24 @@ def main() -> None:
     result: dict[str, Any] = {
         "shape": options.shape,
         "prompts": options.prompts,
-        "new_tokens": NEW_TOKENS,
+        "new_tokens": options.new_tokens,
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "mode": writer.mode,
         "opening_seconds": time.perf_counter() - started,
     }
-    own(writer, prompts[:64])
-    result["own_seconds"] = min(own(writer, prompts) for _ in range(3))
+    own(writer, prompts[:64], 8)
+    own(writer, prompts, 4)
+    result["prefill_seconds"] = min(own(writer, prompts, 1) for _ in range(2))
+    rounds = 3 if options.new_tokens <= 64 else 2
+    result["own_seconds"] = min(own(writer, prompts, options.new_tokens) for _ in range(rounds))
+    steps = result["own_seconds"] - result["prefill_seconds"]
+    result["step_milliseconds"] = 1e3 * steps / max(1, options.new_tokens - 1)
     print(result, flush=True)
-    library(model, prompts[:32], 32)
-    for batch in map(int, options.batches.split(",")):
+    batches = [int(one) for one in options.batches.split(",")] if options.batches != "none" else []
+    if batches:
+        library(model, prompts[:32], 32)
+    for batch in batches:
         seconds = min(library(model, prompts, batch) for _ in range(2))
         result[f"generate_{batch}_seconds"] = seconds
         result[f"speed_up_over_{batch}"] = seconds / result["own_seconds"]

@@ -17,6 +17,8 @@ from tenbin.tasks.summary import catalogue
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tasks"
 INDEX = ROOT / "docs" / "tasks.md"
+_MOST_LANGUAGES = 16
+"""That a row of the list names; more are counted."""
 _BEGIN, _END = "<!-- written by `make tasks` -->\n", "<!-- end -->\n"
 
 
@@ -67,7 +69,8 @@ def _member(member: MemberBlock) -> str:
 
 
 def _row(name: str, tasks: Sequence[Task]) -> str:
-    languages = ", ".join(dict.fromkeys(task.language for task in tasks))
+    codes = list(dict.fromkeys(task.language for task in tasks))
+    languages = ", ".join(codes) if len(codes) <= _MOST_LANGUAGES else f"{len(codes)} of them"
     about = tasks[0].about
     asks = (about.asks if about else "").replace("|", "\\|").replace("<", "&lt;")
     return f"| [{name}](tasks/{name}.md) | {len(tasks)} | {languages} | {asks} |\n"

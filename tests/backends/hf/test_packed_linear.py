@@ -10,7 +10,7 @@ from torch.nn.functional import linear
 
 from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.model import packed_linear
-from tenbin.backends.hf.model.packed_linear import PackedLinears, _unavailable
+from tenbin.backends.hf.model.packed_linear import PackedLinears, _unavailable, rounded_up
 from tenbin.records import Generate, Score, Scores, Text
 from tests.backends.tiny import make_model
 
@@ -202,3 +202,22 @@ def test_answers_are_those_of_plain_weights(llama: tuple[Any, Any]) -> None:
     assert plain.describe()["engine"]["weights"] == "plain"
     assert plain.describe()["engine"]["passed_over"] == []
     assert not any("forward" in vars(layer) for layer in linears(llama[0]))
+
+
+def test_products_are_computed_for_few_numbers_of_rows() -> None:
+    """A kernel is compiled for each number: any number of tokens must not mean as many kernels."""
+    sizes = {rounded_up(rows) for rows in range(1, 4097)}
+    assert len(sizes) <= 16 + 8 * 8
+    assert all(rows <= rounded_up(rows) <= rows * 9 / 8 for rows in range(1, 4097))
+    assert [rounded_up(rows) for rows in (1, 16, 17, 33, 1000, 1025)] == [1, 16, 18, 36, 1024, 1152]
+
+
+@pytest.mark.parametrize("shape", [(1, 100), (7, 9), (65,)])
+def test_rounded_products_are_those_of_the_layer(shape: tuple[int, ...]) -> None:
+    layer = torch.nn.Linear(24, 40)
+    rows = torch.randn(*shape, 24, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode(), PackedLinears(layer).installed():
+        packed = layer(rows)
+    with torch.inference_mode():
+        assert packed.shape == (*shape, 40)
+        assert torch.allclose(packed, layer(rows), atol=1e-5)

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from tenbin.backends.hf.kernels.tree_attention import no_kernel
+
 
 @contextmanager
 def row_positions(positions: torch.Tensor, owners: torch.Tensor | None = None) -> Iterator[None]:
@@ -26,11 +28,16 @@ def row_positions(positions: torch.Tensor, owners: torch.Tensor | None = None) -
             each token is a row. None if each row has one.
     """
     # Imported with the first model: they import libraries that nothing else here needs.
-    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, causal_mask_function
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+    causal: list[torch.Tensor] = []
+
     def allowed(**options: Any) -> torch.Tensor:
-        return _mask(positions, **options)
+        mask = _mask(positions, **options)
+        if options["mask_function"] is causal_mask_function and not options.get("kv_offset"):
+            causal.append(mask)
+        return mask
 
     def additive(**options: Any) -> torch.Tensor:
         dtype = options.get("dtype", torch.float32)
@@ -42,6 +49,8 @@ def row_positions(positions: torch.Tensor, owners: torch.Tensor | None = None) -
         folded = _for_rows(original, _RowAttention(positions, owners))
     else:
         folded = _for_groups(original, _attend_folded, one_token=True)
+        if positions.is_cuda and no_kernel(positions.device) is None:
+            folded = _for_causal_rows(folded, positions, causal)
     with (
         _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "sdpa", allowed),
         _replaced(ALL_MASK_ATTENTION_FUNCTIONS, "eager", additive),
@@ -104,6 +113,36 @@ def _for_groups(
             return original(module, query, key, value, attention_mask, **options)
         scale = options.get("scaling")
         return attend(query, key, value, attn_mask=attention_mask, scale=scale), None
+
+    return chosen
+
+
+def _for_causal_rows(
+    original: Callable[..., Any], positions: torch.Tensor, causal: list[torch.Tensor]
+) -> Callable[..., Any]:
+    """Use the kernel where a token attends to all of its row before it.
+
+    Args:
+        original: For everything else: windows, soft caps, masks that a model has changed.
+        positions: The position of each row's token.
+        causal: The masks that say no more than that.
+    """
+    from tenbin.backends.hf.kernels.decode_attention_triton import attend, takes
+
+    def chosen(
+        module: Any,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attention_mask: torch.Tensor | None,
+        **options: Any,
+    ) -> Any:
+        is_special = any(options.get(name) is not None for name in (*_SPECIAL, "s_aux"))
+        is_causal = any(attention_mask is mask for mask in causal)
+        if is_special or not is_causal or query.shape[2] != 1 or not takes(query, value):
+            return original(module, query, key, value, attention_mask, **options)
+        here = positions.to(query.device)
+        return attend(query, key, value, here, options.get("scaling")), None
 
     return chosen
 

@@ -29,6 +29,8 @@ _TOLERANCE = {torch.float32: 2e-5, torch.bfloat16: 1e-2}
 """Largest difference from the plain product, relative to its largest number, by dtype packed."""
 _HINT = 64
 """Rows for which the layout is chosen; it is valid for any number of them."""
+_EXACT = 16
+"""Products of up to so many rows are not rounded up: decode steps of few rows are most frequent."""
 
 Packed = Callable[[torch.Tensor], torch.Tensor]
 
@@ -164,10 +166,31 @@ def _packed(layer: torch.nn.Linear) -> Packed:
         if rows.dtype is not dtype or torch.is_grad_enabled():
             # Torch's own product raises for other dtypes, and has a gradient.
             return linear(rows, layer.weight, layer.bias)
-        product: torch.Tensor = multiply(rows, copy, bias, "none", [], "")
-        return product
+        shape = rows.shape
+        count = rows.numel() // shape[-1]
+        padded = rounded_up(count)
+        if padded == count:
+            whole: torch.Tensor = multiply(rows, copy, bias, "none", [], "")
+            return whole
+        longer = rows.new_zeros((padded, shape[-1]))
+        longer[:count] = rows.reshape(count, shape[-1])
+        product: torch.Tensor = multiply(longer, copy, bias, "none", [], "")[:count]
+        return product.view(*shape[:-1], -1)
 
     return forward
+
+
+def rounded_up(rows: int) -> int:
+    """Return how many rows a product is computed for, at most an eighth more than wanted.
+
+    The kernel is compiled for each number of rows: that takes a millisecond and most of a megabyte
+    per layer of another shape, which is never given back. Packs have any number of tokens, so
+    without rounding a long run would gather a gigabyte.
+    """
+    if rows <= _EXACT:
+        return rows
+    step = 1 << ((rows - 1).bit_length() - 4)
+    return -(-rows // step) * step
 
 
 def _difference(layer: torch.nn.Linear, forward: Packed) -> str | None:
