@@ -185,6 +185,17 @@ def test_the_clock_keeps_what_is_promised() -> None:
     assert running._SECONDS_TO_END < stopping.LIMIT_SECONDS
 
 
+def test_a_library_that_hides_the_signal_does_not_change_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stopping, "_guard", None)
+    assert stopping.stopped_by(KeyboardInterrupt()) == signal.SIGINT
+    heard = type("Guard", (), {"number": int(signal.SIGTERM)})()
+    monkeypatch.setattr(stopping, "_guard", heard)
+    assert stopping.stopped_by(KeyboardInterrupt()) == signal.SIGTERM
+    assert stopping.stopped_by(stopping.Stopped(signal.SIGHUP)) == signal.SIGHUP
+
+
 def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
     code = f"{_OFTEN}import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     process = start([*RUN, *SLOW, "--limit", "8"], tmp_path, code)

@@ -44,8 +44,13 @@ class Stopped(KeyboardInterrupt):
 
 
 def stopped_by(error: KeyboardInterrupt) -> int:
-    """The number of the signal; Python's own interrupt is SIGINT's."""
-    return error.number if isinstance(error, Stopped) else int(signal.SIGINT)
+    """The number of the signal; Python's own interrupt is SIGINT's.
+
+    A library may put an interrupt of its own in place of ours, as Ray does while it waits.
+    """
+    if isinstance(error, Stopped):
+        return error.number
+    return _guard.number if _guard is not None and _guard.number else int(signal.SIGINT)
 
 
 def stop_message(number: int, more: str = "") -> str:
