@@ -8,7 +8,7 @@ version changes scores silently; the test beside this file refuses that.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from tenbin.records import INSTRUCTIONS, Task
 from tenbin.tasks.registry import load_registry
 
 FOLDER = Path(__file__).parent / "prompts"
+WORDED = Path(__file__).parent / "worded_prompts.jsonl"
+"""Prompts of tasks whose sample rows are those of another language, one line each."""
 PROFILES = (None, "jp-stable")
 
 
@@ -61,6 +63,23 @@ def golden_tasks() -> list[Task]:
         if same is task and not borrows_samples(task):
             tasks.append(task)
     return tasks
+
+
+def worded() -> list[dict[str, str]]:
+    """What tenbin renders today of tasks with own words and the sample rows of another language.
+
+    Only the templates that use the words, on the first document and without examples.
+    """
+    tasks = {
+        f"{task.name}-{task.version}": task
+        for task in load_registry().all()
+        if borrows_samples(task) and task.version != "1.0"
+    }
+    return [
+        {"task": name, "template": row["template"], "prompt": row["prompt"]}
+        for name, row in rows_of(list(tasks), 0, None)
+        if "words." in tasks[name].templates[row["template"]].text
+    ]
 
 
 def borrows_samples(task: Task) -> bool:
@@ -112,6 +131,13 @@ def rows_of(
 
 
 @cache
+def stored_worded() -> list[dict[str, str]]:
+    """What the golden file of tasks with borrowed sample rows holds."""
+    lines = WORDED.read_text(encoding="utf-8").splitlines() if WORDED.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+@cache
 def stored() -> dict[str, list[dict[str, Any]]]:
     """What the golden files hold."""
     return {
@@ -123,5 +149,10 @@ def stored() -> dict[str, list[dict[str, Any]]]:
 def write(name: str, rows: list[dict[str, Any]]) -> None:
     """Write the golden file of one task version."""
     FOLDER.mkdir(exist_ok=True)
+    write_rows(FOLDER / f"{name}.jsonl", rows)
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as JSON lines."""
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    (FOLDER / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from tenbin.tasks.registry import load_registry
-from tests.golden.prompts import borrows_samples, current, golden_tasks, rows_of, shots_of, stored
+from tests.golden.prompts import (
+    borrows_samples,
+    current,
+    golden_tasks,
+    rows_of,
+    shots_of,
+    stored,
+    stored_worded,
+    worded,
+)
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -36,6 +45,10 @@ def test_golden_files_hold_every_template_at_every_shots() -> None:
         assert held == wanted
 
 
+def test_bytes_are_those_of_the_version_where_sample_rows_are_borrowed() -> None:
+    assert worded() == stored_worded(), "a prompt changed or is new: see `make golden`"
+
+
 def test_languages_without_words_of_their_own_are_asked_in_english() -> None:
     english = {
         "belebele": "belebele_eng_Latn-1.0",
@@ -43,7 +56,8 @@ def test_languages_without_words_of_their_own_are_asked_in_english() -> None:
         "global_mmlu": "global_mmlu_en-1.0",
         "global_mmlu_gen": "global_mmlu_gen_en-1.0",
     }
-    borrowing = [task for task in load_registry().all() if borrows_samples(task)]
+    tasks = load_registry().all()
+    borrowing = [task for task in tasks if task.version == "1.0" and borrows_samples(task)]
     assert {task.group for task in borrowing} == set(english)
     one_a_group = {task.group: f"{task.name}-{task.version}" for task in borrowing}
     for group, name in one_a_group.items():

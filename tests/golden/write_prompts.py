@@ -11,7 +11,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.golden.prompts import current, stored, write
+from tests.golden.prompts import (
+    WORDED,
+    current,
+    stored,
+    stored_worded,
+    worded,
+    write,
+    write_rows,
+)
 
 
 def main() -> int:
@@ -23,6 +31,15 @@ def main() -> int:
             print(f"written  {name}")
         elif known[name] != rows:
             changed.append(name)
+    kept = {(row["task"], row["template"]): row for row in stored_worded()}
+    now = worded()
+    for row in now:
+        name = row["task"]
+        if kept.get((name, row["template"]), row) != row and not {name, "all"} & set(forced):
+            changed.append(name)
+    if not changed and now != stored_worded():
+        write_rows(WORDED, now)
+        print(f"written  {WORDED.name}")
     for name in changed:
         print(f"CHANGED  {name}: bump its version, or --force {name}")
     return 1 if changed else 0

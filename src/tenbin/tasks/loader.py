@@ -98,8 +98,7 @@ def load_file(
             LoadedTask(
                 _placed(_build(file, version, part, profile), path), file.version_aliases, path
             )
-            for version in _versions(file)
-            for part in (file.languages or file.subsets or {file.language: OverrideBlock()})
+            for version, part in _tasks(file)
         ]
     except TaskError as error:
         raise TaskError(f"{path}: {error.message}", error.hint) from error
@@ -123,7 +122,9 @@ def _check_amount(file: TaskFile) -> None:
     layers = [file, *file.versions.values(), *parts.values()]
     templates = sum(len(layer.templates) for layer in layers) + 1
     variants = max(len(layer.variants or ()) for layer in layers) + 1
-    tasks = max(len(file.versions), 1) * max(len(parts), 1)
+    own = [one for part in file.languages.values() for one in part.versions.values()]
+    layers += own
+    tasks = max(len(file.versions), 1) * max(len(parts), 1) + len(own)
     if tasks * templates * variants > _MOST_TEMPLATES:
         raise TaskError(
             f"versions, languages or subsets, templates and variants together make "
@@ -156,6 +157,16 @@ def _versions(file: TaskFile) -> list[str]:
     return [str(file.metadata.get("version", "1.0"))]
 
 
+def _tasks(file: TaskFile) -> Iterator[tuple[str, str]]:
+    """Version and part of every task, a part's own versions last: its newest is its default."""
+    shared = _versions(file)
+    for version in shared:
+        for part in file.languages or file.subsets or (file.language,):
+            yield version, part
+    for part, block in file.languages.items():
+        yield from ((version, part) for version in block.versions if version not in shared)
+
+
 def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task:
     """The task of one version and of one language or subset."""
     by_version = file.versions.get(version, OverrideBlock())
@@ -163,6 +174,8 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
     by_language = file.languages.get(part, LanguageBlock())
     language = file.language if subset else by_language.language or part
     layers: list[OverrideBlock] = [subset or by_language, by_version, file]
+    if version in by_language.versions:
+        layers.insert(0, by_language.versions[version])
     kind = _KINDS[file.output_type]
     if kind == "perplexity":
         _refuse_prompt_keys(file, layers)
