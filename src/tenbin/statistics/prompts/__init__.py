@@ -1,0 +1,1 @@
+"""Many prompts on the same documents, of which each document is asked only a few."""
