@@ -75,6 +75,12 @@ class RunConfig(OptionsRecord):
         "repeat everything with N samples of examples, from --seed upwards: shows mean, spread, "
         "and how much of the variance is due to prompt, examples and items",
     )  # fmt: skip
+    rotations: bool = option(
+        values.SWITCH, False, SWEEP, "",
+        "ask each template with its options in every rotated order too, the right answer moving "
+        "along (0.3~1, 0.3~2, …): how much of a score is the position (docs/option-order.md)",
+        also=("run", "preview"), recorded="when set",
+    )  # fmt: skip
     select_on: str | None = option(
         values.SELECTION, None, SWEEP, "WHERE",
         "where the template is chosen: crossfit (default), each tenth of the scored documents "

@@ -31,6 +31,9 @@ class RunOptions(TypedDict, total=False):
     seeds: int | None
     """repeat everything with N samples of examples, from --seed upwards: shows mean, spread, and
     how much of the variance is due to prompt, examples and items"""
+    rotations: bool | None
+    """ask each template with its options in every rotated order too, the right answer moving along
+    (0.3~1, 0.3~2, …): how much of a score is the position (docs/option-order.md)"""
     select_on: str | None
     """where the template is chosen: crossfit (default), each tenth of the scored documents by what
     is best on the others; or SPLIT:N, such as train:200, documents that are not scored"""

@@ -41,7 +41,7 @@ def _parallel(parallel: Parallel | None) -> ParallelEntry | None:
 
 def cell_config(setup: CellSetup) -> CellConfig:
     """A task as it is asked; settings of generation are null if nothing is generated."""
-    task, cell, template = setup.task, setup.cell, _template(setup)
+    task, cell, template = setup.task, setup.cell, setup.template
     generates, sampling = task.kind == "generate", task.sampling
     config = CellConfig(
         task=task.name,
@@ -87,6 +87,8 @@ def cell_config(setup: CellSetup) -> CellConfig:
         rare["tools"] = tools
     if task.origin is not None:
         rare["origin"] = _origin(task.origin)
+    if template.rotation:
+        rare["rotation"] = template.rotation
     return config.model_copy(update=rare) if rare else config
 
 
@@ -108,15 +110,11 @@ def finished_config(setup: CellSetup, judged: JudgedDocuments) -> CellConfig:
     return cell_config(setup).model_copy(update={"choices_by": made})
 
 
-def _template(setup: CellSetup) -> Template:
-    return setup.task.templates[setup.cell.template]
-
-
 def prompt_entry(setup: CellSetup, judged: JudgedDocuments) -> PromptEntry:
     """The prompts of a cell: hashes, and how many did not fit the window."""
     counts = judged.counts_by_cell[setup.cell]
     return PromptEntry(
-        template_hash=template_hash(_template(setup)),
+        template_hash=template_hash(setup.template),
         prompts_hash=prompts_hash(judged.keys_by_document(setup.cell)),
         documents_with_dropped_examples=counts.shortened,
         dropped_examples=counts.dropped_examples,
@@ -153,6 +151,8 @@ def template_hash(template: Template) -> str:
             for one in fields(ExampleWording)
         }
         parts.append({"example": own})
+    if template.rotation:
+        parts.append({"rotation": template.rotation})
     return content_key(*parts)
 
 

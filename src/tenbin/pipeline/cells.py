@@ -15,9 +15,16 @@ from tenbin.config import RunConfig, pair_numbers
 from tenbin.errors import ConfigError
 from tenbin.files.allowed_paths import Reach
 from tenbin.metrics.registry import find_metric, metric_names, used_metric
-from tenbin.records import INSTRUCTIONS, Cell, Group, MetricUse, Task
+from tenbin.records import INSTRUCTIONS, Cell, Group, MetricUse, Task, Template
 from tenbin.tasks.installed import included_place
 from tenbin.tasks.registry import load_registry
+from tenbin.tasks.rotation import (
+    MARK,
+    all_templates,
+    rotations_of,
+    split_rotation,
+    with_template,
+)
 from tenbin.tasks.sampling import check_repeats, overridden
 from tenbin.tasks.selection import Selected
 
@@ -40,6 +47,11 @@ class CellSetup:
     """Groups that entries of `--tasks` or a suite named and that this task is in."""
     chosen_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Option → who chose its value where the user did not: `profile NAME`, `group NAME`."""
+
+    @property
+    def template(self) -> Template:
+        """The template it is asked with."""
+        return self.task.templates[self.cell.template]
 
     @property
     def scores_unconditionally(self) -> bool:
@@ -97,6 +109,8 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
     selected = [_swept_templates(config, chosen) for chosen in entries]
     if every_template and not (config.template or config.templates):
         selected = [_all_templates(entry) for entry in selected]
+    if config.rotations:
+        selected = _with_rotations(selected)
     shots = _per_task(config, "num_fewshot", config.num_fewshot, selected)
     limits = _per_task(config, "limit", config.limit, selected)
     setups: dict[str, CellSetup] = {}
@@ -306,7 +320,7 @@ def _swept_templates(config: RunConfig, selected: Iterable[Selected]) -> list[Se
                 f"write {chosen.task.name}-{chosen.task.version} to sweep over its templates",
             )
         for name in _asked(config.templates, chosen.task):
-            one = replace(chosen, template=name)
+            one = replace(chosen, task=with_template(chosen.task, name), template=name)
             swept.setdefault(one.full_id, one)
     return list(swept.values())
 
@@ -320,16 +334,45 @@ def _all_templates(selected: Iterable[Selected]) -> list[Selected]:
     ]
 
 
+def _with_rotations(selected: list[list[Selected]]) -> list[list[Selected]]:
+    """The selected tasks, each template with all rotations of its options.
+
+    Raises:
+        ConfigError: No selected template can be rotated.
+    """
+    found: list[list[Selected]] = []
+    for entry in selected:
+        rotated: dict[str, Selected] = {}
+        for chosen in entry:
+            for name in rotations_of(chosen.task, split_rotation(chosen.template)[0]):
+                one = replace(chosen, task=with_template(chosen.task, name), template=name)
+                rotated.setdefault(one.full_id, one)
+        found.append(list(rotated.values()))
+    if not any(split_rotation(one.template)[1] for entry in found for one in entry):
+        raise ConfigError(
+            "--rotations changes nothing: no chosen template lists options in an order that its "
+            "task can change",
+            "`tenbin tasks TASK` says which templates can be rotated (docs/option-order.md)",
+        )
+    return found
+
+
 def _asked(templates: tuple[str, ...], task: Task) -> list[str]:
     if ALL in templates:
         return list(task.templates)
     # A pattern (native*) stands for what it matches, in the task's own order.
+    known = all_templates(task) if any(MARK in written for written in templates) else task.templates
     matching = {
-        written: [name for name in task.templates if fnmatchcase(name, written)] or [written]
+        written: [
+            name
+            for name in (known if MARK in written else task.templates)
+            if fnmatchcase(name, written)
+        ]
+        or [written]
         for written in templates
     }
     templates = tuple(dict.fromkeys(name for names in matching.values() for name in names))
-    missing = [name for name in templates if name not in task.templates]
+    missing = [name for name in templates if split_rotation(name)[0] not in task.templates]
     if missing:
         raise ConfigError(
             f"--templates: {task.name} {task.version} has no template {missing[0]!r}",

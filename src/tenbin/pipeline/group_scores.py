@@ -14,6 +14,7 @@ from tenbin.records import DEFAULT_TEMPLATE, Cell, Group, GroupMetric, ScoreRow
 from tenbin.statistics.errors import combine_rows, summarise_group, summarise_mean
 from tenbin.statistics.groups import Member, scaled
 from tenbin.statistics.measured import Measured
+from tenbin.tasks.rotation import split_rotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _named_groups(
 ) -> list[GroupScore]:
     """The groups that the user or a suite named, each with those below it."""
     asked: dict[tuple[str, str], tuple[Group, list[CellSetup]]] = {}
-    for setup in setups:
+    for setup in _in_row_order(setups):
         for top in setup.groups:
             for group in top.groups():
                 scored = group.metrics or (group.mean and not group.mean.hidden)
@@ -134,6 +135,17 @@ def _named_groups(
         of = _defined_group if group.mean else _group_of_file
         groups.append(of(group, f"{name}{mark}", cells, measured, scores))
     return groups
+
+
+def _in_row_order(setups: Sequence[CellSetup]) -> list[CellSetup]:
+    """The cells without rotations of others: a task enters a mean once."""
+    unrotated = {(one.task.name, one.cell.template) for one in setups if not one.template.rotation}
+    return [
+        one
+        for one in setups
+        if not one.template.rotation
+        or (one.task.name, split_rotation(one.cell.template)[0]) not in unrotated
+    ]
 
 
 def _defined_group(

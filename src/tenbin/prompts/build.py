@@ -261,6 +261,7 @@ def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) 
         golds=question.golds,
         contexts=draft.texts if question.contexts else (),
         fields=question.fields if task.judges_rows else None,
+        rotation=assembly.template.rotation,
     )
 
 

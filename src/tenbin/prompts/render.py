@@ -18,6 +18,7 @@ from tenbin.prompts.lm_eval import (
     word_example,
     word_question,
 )
+from tenbin.prompts.rotation import rotate_choices, rotate_own, rotate_row
 from tenbin.prompts.worded import Worded, check_choices, check_number, listed, short
 from tenbin.records import Document, Source, Task, TaskFunction, Template
 
@@ -60,7 +61,10 @@ def word(
                 several_inputs=several_inputs,
                 refuse_missing_gold=refuse_missing_gold,
             )
-        fields = {**document.fields, **own_fields(task, template, system_prompt)}
+        row = document.fields
+        if template.rotation:
+            row = rotate_row(row, template, task.options)
+        fields = {**row, **own_fields(task, template, system_prompt)}
         _refuse_shadowed(task, template, document)
         return _word(task, template, document, fields)
     except TaskError as error:
@@ -113,6 +117,8 @@ def own_fields(task: Task, template: Template, system_prompt: str | None) -> dic
     text = template.system_prompt if system_prompt is None else system_prompt
     if text is not None:
         fields["system_prompt"] = text
+    if template.rotation:
+        fields = rotate_own(fields, template, task.options)
     return fields
 
 
@@ -189,6 +195,8 @@ def _word(task: Task, template: Template, document: Document, fields: Mapping[st
     text = _value(template.text, fields)
     if task.kind == "choice":
         choices = _choices(template.choices, fields)
+        if template.rotation:
+            choices = rotate_choices(choices, template, task.options)
         gold = _gold(_value(template.target, fields), choices, document)
         references: tuple[str, ...] = (choices[gold],)
         target = choices[gold]
@@ -196,6 +204,8 @@ def _word(task: Task, template: Template, document: Document, fields: Mapping[st
     else:
         choices, gold = None, None
         options = None if template.choices is None else _choices(template.choices, fields)
+        if template.rotation and options is not None:
+            options = rotate_choices(options, template, task.options)
         accepted = _accepted(_value(template.target, fields), options, document)
         target = accepted[0]
         references = _references(task, fields) or accepted

@@ -77,6 +77,8 @@ class Prompt:
     before it (winogrande); `text` is the first, and each is asked as a request of its own."""
     fields: Mapping[str, Any] | None = None
     """The row, where a function of the task judges it; None otherwise."""
+    rotation: int = 0
+    """Places that the options are rotated by against the row's order (`prompts/rotation.py`)."""
 
     @property
     def room(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 Kind = Literal["choice", "generate", "perplexity", "loglikelihood"]
@@ -143,6 +145,44 @@ class Template:
     """Jinja, or a field's name: what the model's answer begins with, given to it."""
     example: ExampleWording | None = None
     """How examples are worded where not as the question is (lm-eval's `fewshot_config`)."""
+    rotation: int = 0
+    """Places that the options of questions and examples are rotated by: with 2, the third option of
+    the row is shown first. The gold answer moves along. Needs `Task.options`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFields:
+    """Which fields hold the options of a question, so that they can be shown in another order.
+
+    A path such as `words.options` or `options.published` leads into a field.
+    """
+
+    count: int
+    """Options of a question, at most: how many rotations there are."""
+    lists: tuple[str, ...] = ()
+    """Fields that hold all options in their order; `labels` and `words.NAME` are the task's own."""
+    fields: tuple[str, ...] = ()
+    """Fields that hold one option each, in their order."""
+    gold: str = "label"
+    """The field that says which option is right: its index, its letter or its text."""
+    fixed: tuple[str, ...] = ()
+    """Templates that are never rotated, since they explain each option where it stands."""
+
+    def named_in(self, source: object) -> bool:
+        """Whether a part of a template names the options: a path, or Jinja that holds one."""
+        if not isinstance(source, str):
+            return False
+        paths = self.lists + self.fields
+        return source in paths or any(_names(path, source) for path in paths)
+
+
+@lru_cache(maxsize=4096)
+def _names(path: str, source: str) -> bool:
+    """Whether Jinja names a field, or one of the task's `words`, which are one field of many."""
+    root, _, rest = path.partition(".")
+    word = rf"\s*(?:\.\s*|\[\s*['\"]){re.escape(rest)}\b" if root == "words" else ""
+    named = re.compile(rf"(?<![\w.]){re.escape(root)}\b{word}")
+    return any(named.search(code) for code in re.findall(r"\{\{.*?\}\}|\{%.*?%\}", source, re.S))
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,6 +473,8 @@ class Task:
     """None: its items are its own."""
     process_results: TaskFunction | None = None
     """Judges a document in place of the metrics: gives a value for each metric's name."""
+    options: OptionFields | None = None
+    """None: its file does not say where its options are, and no template can be rotated."""
     tags: tuple[str, ...] = ()
     """Names that select it together with others, without a common score."""
     origin: TaskOrigin | None = None

@@ -68,6 +68,7 @@ def make_sample(
         continuations=_listed(prompt.continuations),
         choices=_listed(prompt.choices),
         num_choices=prompt.num_choices,
+        rotation=prompt.rotation or None,
         logprobs=logprobs,
         token_counts=token_counts,
         greedy=_listed(scores.greedy if isinstance(scores, Scores) else None),

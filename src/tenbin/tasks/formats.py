@@ -17,6 +17,7 @@ OWN_KEYS = frozenset(
         "language",
         "languages",
         "num_choices",
+        "options",
         "parallel",
         "references",
         "subsets",

@@ -21,11 +21,13 @@ from tenbin.records import (
     FilterUse,
     Kind,
     MetricUse,
+    OptionFields,
     Parallel,
     Task,
     Template,
 )
 from tenbin.tasks.lm_eval.reading import ReadFile, read_task_file
+from tenbin.tasks.rotation import split_rotation
 from tenbin.tasks.sampling import SAMPLING_SETTINGS, sampling_of
 from tenbin.tasks.schema import (
     LanguageBlock,
@@ -220,6 +222,33 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
         title=(subset.title if subset else "") or file.title or file.task_alias or file.task,
         default_shots=file.num_fewshot or 0,
         parallel=_parallel(file, name, part),
+        options=_options(file, layers, num_choices),
+    )
+
+
+def _options(
+    file: TaskFile, layers: list[OverrideBlock], num_choices: int | None
+) -> OptionFields | None:
+    """Which fields hold the options, and how many there are."""
+    given = file.options
+    if given is None:
+        return None
+    if not (given.lists or given.fields):
+        raise TaskError("options: names no field", "give `lists` or `fields`")
+    words = _first(layers, "words") or {}
+    own = {"labels": _first(layers, "labels") or (), **{f"words.{n}": words[n] for n in words}}
+    counts = [given.count, num_choices, *(len(own[path]) for path in given.lists if path in own)]
+    if given.fields:
+        counts.append(len(given.fields))
+    known = {count for count in counts if count is not None}
+    if len(known) != 1 or min(known) < 2:
+        said = " or ".join(map(str, sorted(known))) or "unknown"
+        raise TaskError(
+            f"options: the number of options is {said}",
+            "give `count`, two or more, in agreement with `fields`, `labels` and `num_choices`",
+        )
+    return OptionFields(
+        known.pop(), tuple(given.lists), tuple(given.fields), given.gold, tuple(given.fixed)
     )
 
 
@@ -264,6 +293,11 @@ def _templates(layers: list[OverrideBlock], kind: Kind, profile: str | None) -> 
         names.update(dict.fromkeys(layer.templates))
     variants = _first(layers, "variants") or {}
     for name in names or {DEFAULT_TEMPLATE: None}:
+        if split_rotation(name)[1]:
+            raise TaskError(
+                f"template {name!r}: a name that ends in ~ and a number means rotated options",
+                "give it another name",
+            )
         blocks = [layer.templates[name] for layer in layers if name in layer.templates]
         overrides = [b.profiles[profile] for b in blocks if profile and profile in b.profiles]
         _refuse_task_settings(name, [*overrides, *blocks, *variants.values()])

@@ -77,6 +77,18 @@ class ParallelBlock(Block):
     """`outcomes` where an answer is a text of its language: right or wrong is compared."""
 
 
+class OptionsBlock(Block):
+    """Says which fields hold the options of a question, so that templates can be rotated."""
+
+    lists: list[str] = Field(default_factory=list)
+    fields: list[str] = Field(default_factory=list)
+    gold: str = "label"
+    count: int | None = Field(default=None, ge=2, le=MOST_CHOICES)
+    """Options of a question; only needed where nothing else says it."""
+    fixed: list[str] = Field(default_factory=list)
+    """Templates that explain each option where it stands, and are never rotated."""
+
+
 class MetricBlock(BaseModel):
     """One entry of `metric_list`; further keys are the metric's own options."""
 
@@ -180,6 +192,7 @@ class TaskFile(OverrideBlock):
     fewshot_split: str | None = None
     references: str | None = None
     parallel: ParallelBlock | None = None
+    options: OptionsBlock | None = None
     num_fewshot: int | None = Field(default=None, ge=0, le=MOST_SHOTS)
     repeats: int = Field(default=1, ge=1, le=MOST_REPEATS)
     default_template: str | None = None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from tenbin.errors import TaskError
 from tenbin.tasks.formats import is_group, is_own
+from tenbin.tasks.rotation import MARK, all_templates, split_rotation, with_template
 from tenbin.tasks.summary import TaskSummary, summary_of
 
 if TYPE_CHECKING:
@@ -223,15 +224,28 @@ class Selection:
 
     def _matching_ids(self) -> list[Selected]:
         chosen = [
-            Selected(self.entry, self.registry.task(one.name, one.version), wording, named=True)
+            self._under(self.registry.task(one.name, one.version), wording, named=True)
             for one in self.registry.summaries()
-            for wording in one.templates
+            for wording in self._wordings(one)
             if self._matches(one, wording)
         ]
         if not chosen:
             hint = closest(self.registry, self.entry.strip("*-"))
             raise TaskError(f"no task matches {self.entry!r}", hint)
         return chosen
+
+    def _wordings(self, task: TaskSummary) -> Sequence[str]:
+        """The templates that the entry may mean; rotated ones only where it asks for them."""
+        before, mark, _ = self.entry.rpartition(MARK)
+        if not mark:
+            return task.templates
+        unrotated = replace(self, entry=before)
+        if not any(unrotated._matches(task, wording) for wording in task.templates):
+            return ()
+        return all_templates(self.registry.task(task.name, task.version))
+
+    def _under(self, task: Task, wording: str, named: bool = False) -> Selected:
+        return Selected(self.entry, with_template(task, wording), wording, named)
 
     def _matches(self, task: TaskSummary, wording: str) -> bool:
         aliases = self.registry.aliases.items()
@@ -264,7 +278,7 @@ class Selection:
             version = registry.aliases.get((name, version), version)
             chosen = self._of_version(name, registry.tasks[name], version)
         template = self._template(chosen, wording)
-        selected = Selected(self.entry, registry.task(name, chosen.version), template)
+        selected = self._under(registry.task(name, chosen.version), template)
         if wording or self.template or registry.profile is None:
             return selected
         return self._preferred(selected, registry.profile)
@@ -286,7 +300,7 @@ class Selection:
         summary = summary_of(task)
         if version is not None:
             self._of_version(task.name, {task.version: summary}, version)
-        return Selected(self.entry, task, self._template(summary, wording))
+        return self._under(task, self._template(summary, wording))
 
     def _of_version(
         self, name: str, versions: Mapping[str, TaskSummary], version: str
@@ -300,7 +314,7 @@ class Selection:
 
     def _template(self, task: TaskSummary, wording: str | None) -> str:
         chosen = wording or self.template or task.default_template
-        if chosen not in task.templates:
+        if split_rotation(chosen)[0] not in task.templates:
             raise TaskError(
                 f"{self.entry!r}: {task.name} {task.version} has no template {chosen!r}",
                 f"templates of {task.name} {task.version}: {', '.join(task.templates)}",

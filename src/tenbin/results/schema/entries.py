@@ -209,6 +209,11 @@ class CellConfig(Record):
     origin: OriginEntry | None = Field(
         default=None, description="Of an lm-eval task: its file and functions; absent for others."
     )
+    rotation: Count | None = Field(
+        default=None,
+        description="Places that the options were rotated by: option `i` of the row was shown at "
+        "position `(i - rotation) mod options`; absent if they were shown as the row has them.",
+    )
     choices_by: str | None = Field(
         default=None, description="How choices were made; null if there were none."
     )

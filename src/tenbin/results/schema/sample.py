@@ -107,6 +107,9 @@ class Sample:
     """The same without the delimiter."""
     num_choices: int | None = None
     """Choices that the question offers, in generation too."""
+    rotation: int | None = None
+    """Places that the options were rotated by: position `p` of the prompt, of `choices`, `gold` and
+    `predicted` is option `(p + rotation) mod num_choices` of the row. Null if they were not."""
     logprobs: Sequence[float] | None = None
     """Log-likelihood of each continuation; of a whole text, one."""
     token_counts: Sequence[int] | None = None
