@@ -49,7 +49,30 @@ class Sweep(Tabular):
         return self.record.to_json()
 
     def table(self) -> list[Row]:
-        """One row for each option of each task."""
+        """One row for each option of each task.
+
+        Of a sweep on a budget: one for each prompt, whose value is an estimate from the `n`
+        documents that it was asked of and from all other prompts.
+        """
+        return [*self._prompts(), *self._options()]
+
+    def _prompts(self) -> list[Row]:
+        return [
+            {
+                **dict.fromkeys(self.columns),
+                "task": found.task,
+                "version": found.version,
+                "metric": found.metric,
+                "template": place.template,
+                "shots": place.shots,
+                **{name: getattr(place, name) for name in ("value", "low", "high", "n")},
+                "chosen": False,
+            }
+            for found in self.record.distributions or ()
+            for place in found.places
+        ]
+
+    def _options(self) -> list[Row]:
         return [
             {
                 "task": task.task,
@@ -66,7 +89,13 @@ class Sweep(Tabular):
         ]
 
     def _heading(self) -> str:
-        return f"Sweep; chosen: {', '.join(self.chosen) or 'nothing'}"
+        budgets = [
+            f"{found.task} {found.version} {found.metric} {found.mean.value:.3f} on average over "
+            f"{found.prompts:,} prompts"
+            for found in self.record.distributions or ()
+        ]
+        chosen = ", ".join(self.chosen) or ("" if budgets else "nothing")
+        return "; ".join(["Sweep", *budgets, *([f"chosen: {chosen}"] if chosen else [])])
 
 
 _SCORE = ("value", "stderr", "low", "high", "n")

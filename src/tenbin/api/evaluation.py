@@ -78,7 +78,8 @@ def sweep(
         write: Whether to write a run folder; given `output_path`, it is written anyway.
         listener: Told how the run goes on, instead of a progress bar.
         progress: Whether to show a progress bar; by default in notebooks and on terminals.
-        **options: Also `templates`, `num_fewshot_sweep`, `seeds`, `select_on`.
+        **options: Also `templates`, `num_fewshot_sweep`, `seeds`, `select_on`; `budget` asks each
+            document under some prompts only, and `then` runs the leading ones in full.
     """
     from tenbin.pipeline.sweep import execute_sweep
 

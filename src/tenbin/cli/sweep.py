@@ -22,6 +22,8 @@ EXAMPLES = f"""examples:
       --templates 0.2,0.3 --num_fewshot_sweep 0,1,3,5
   tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli \\
       --num_fewshot 3 --seeds 5
+  tenbin sweep --model hf --model_args pretrained=PATH --tasks jnli \\
+      --budget 4x --then best:2
   tenbin sweep runs/20260101-120000-model --metric balanced_acc  (a stored one)
 
 {HELP}"""

@@ -165,10 +165,30 @@ def _check_sweep(values: Mapping[str, Any]) -> None:
         raise ConfigError(
             "--num_fewshot and --num_fewshot_sweep both set the shots", "give one of them"
         )
+    _check_budget(values)
     for name in ("templates", "num_fewshot_sweep"):
         given = values.get(name, ())
         if len(set(given)) < len(given):
             raise ConfigError(f"--{name} names a value twice", "name each value once")
+
+
+def _check_budget(values: Mapping[str, Any]) -> None:
+    """Refuse what a sweep on a budget cannot mean."""
+    if values.get("budget") is None:
+        if values.get("then"):
+            raise ConfigError("--then follows a sweep on a budget", "add --budget 4x")
+        return
+    if values.get("select_on") and not values.get("then"):
+        raise ConfigError(
+            "--budget estimates a distribution and chooses nothing: --select_on has no effect",
+            "leave it out, or add --then best:3 to run the leading prompts in full",
+        )
+    if values.get("then") and values.get("no_cache"):
+        raise ConfigError(
+            "--then takes the answers of the first part from the journal, which --no_cache leaves"
+            " out",
+            "leave --no_cache out",
+        )
 
 
 def _check_workers(values: Mapping[str, Any]) -> None:

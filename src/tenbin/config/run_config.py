@@ -88,6 +88,18 @@ class RunConfig(OptionsRecord):
         "scored",
         also=("run",),
     )  # fmt: skip
+    budget: int | None = option(
+        values.BUDGET, None, SWEEP, "Nx",
+        "ask each document under N of the prompts, drawn at random, and estimate the distribution "
+        "of scores over all of them for the price of N full runs (docs/prompts-at-scale.md)",
+        recorded="when set",
+    )  # fmt: skip
+    then: str | None = option(
+        values.FOLLOW_UP, None, SWEEP, "best:N",
+        "after --budget: run the leading N prompts in full, chosen on other documents than those "
+        "that score them",
+        recorded="when set",
+    )  # fmt: skip
     num_fewshot: tuple[int, ...] = option(
         values.SHOTS, (), SELECTION, "N[,N…]",
         "few-shot examples in the prompt: one number, or one per entry of --tasks in the order "
@@ -288,6 +300,11 @@ class RunConfig(OptionsRecord):
             return None
         split, _, count = self.select_on.rpartition(":")
         return split, int(count)
+
+    @property
+    def leaders(self) -> int | None:
+        """How many leading prompts of a sweep on a budget are run in full; None: none."""
+        return int(self.then.partition(":")[2]) if self.then is not None else None
 
     def as_dict(self) -> dict[str, Any]:
         """All options as values that JSON and YAML can hold."""

@@ -37,6 +37,12 @@ class RunOptions(TypedDict, total=False):
     select_on: str | None
     """where the template is chosen: crossfit (default), each tenth of the scored documents by what
     is best on the others; or SPLIT:N, such as train:200, documents that are not scored"""
+    budget: int | str | None
+    """ask each document under N of the prompts, drawn at random, and estimate the distribution of
+    scores over all of them for the price of N full runs (docs/prompts-at-scale.md)"""
+    then: str | None
+    """after --budget: run the leading N prompts in full, chosen on other documents than those that
+    score them"""
     num_fewshot: int | str | Sequence[int] | None
     """few-shot examples in the prompt: one number, or one per entry of --tasks in the order written
     (default: the task's)"""

@@ -209,6 +209,26 @@ def selection(value: Any) -> str:
     raise ValueError("crossfit, or SPLIT:N such as train:200")
 
 
+def budget(value: Any) -> int:
+    """A budget in full runs: 4, or `4x`."""
+    most = _limit("MOST_SHOTS")
+    try:
+        number = whole(value.removesuffix("x") if isinstance(value, str) else value)
+    except ValueError:
+        number = 0
+    if not 2 <= number <= most:
+        raise ValueError(f"a whole number of full runs from 2 to {most:,}, such as 4x")
+    return number
+
+
+def follow_up(value: Any) -> str:
+    """What follows a sweep on a budget: `best:N`."""
+    best, _, count = str(value).partition(":")
+    if best == "best" and count.isdecimal() and int(count[:9]) > 0 and len(count) < 4:
+        return str(value)
+    raise ValueError("best:N such as best:3, the leading prompts to run in full")
+
+
 def parse_model_args(value: Any) -> dict[str, Any]:
     """`pretrained=PATH,dtype=float32` as a mapping; a mapping stays as it is."""
     if isinstance(value, Mapping):
@@ -325,6 +345,8 @@ SHOTS = Kind(shots, "int | str | Sequence[int]")
 LIMITS = Kind(limits, "float | str | Sequence[float]")
 BATCH_SIZE = Kind(batch_size, 'int | Literal["auto"]')
 SELECTION = Kind(selection, "str")
+BUDGET = Kind(budget, "int | str")
+FOLLOW_UP = Kind(follow_up, "str")
 ARGUMENTS = Kind(parse_model_args, "str | Mapping[str, Any]")
 VERSIONS = Kind(versions, "str | Mapping[str, str]")
 GENERATION = Kind(gen_kwargs, "str | Mapping[str, Any]")

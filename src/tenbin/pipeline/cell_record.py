@@ -54,7 +54,7 @@ def cell_config(setup: CellSetup) -> CellConfig:
         dataset=task.dataset.name,
         dataset_config=task.dataset.config,
         split=task.split,
-        role="select" if setup.selects else "score",
+        role=setup.role,
         fewshot_split=task.fewshot.split,
         fewshot_sampler=task.fewshot.sampler,
         num_fewshot=cell.shots,

@@ -32,6 +32,21 @@ if TYPE_CHECKING:
     from tenbin.tasks.lm_eval.trust import Trust
 
 ALL = "all"
+PART = "@part"
+"""The mark of cells that ask a part of the documents, in a sweep on a budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which documents a cell asks in a sweep on a budget: each is asked under some of the prompts,
+    drawn at random."""
+
+    prompt: int
+    """The cell's number among the prompts of its task."""
+    prompts: int
+    per_document: int
+    """Prompts that each document is asked under."""
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,8 @@ class CellSetup:
     limit: float | None
     selects: bool = False
     """Whether its documents choose a template, apart from those that score it."""
+    share: Share | None = None
+    """With `--budget`: which of the documents it asks; None: all."""
     groups: tuple[Group, ...] = field(default=(), compare=False)
     """Groups that entries of `--tasks` or a suite named and that this task is in."""
     chosen_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)
@@ -52,6 +69,13 @@ class CellSetup:
     def template(self) -> Template:
         """The template it is asked with."""
         return self.task.templates[self.cell.template]
+
+    @property
+    def role(self) -> str:
+        """What its documents are for, as result.json says it."""
+        if self.share is not None:
+            return "part"
+        return "select" if self.selects else "score"
 
     @property
     def scores_unconditionally(self) -> bool:
@@ -163,6 +187,52 @@ def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[Cell
         cell = replace(setup.cell, mark=f"{setup.cell.mark}@{split}")
         chosen.append(CellSetup(cell, replace(setup.task, split=split), count, selects=True))
     return chosen
+
+
+def part_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[CellSetup]:
+    """The cells of a sweep on a budget: each asks a part of its documents.
+
+    Cells of tasks that have no more prompts than the budget pays for stay as they are, as do all
+    without `--budget`.
+
+    Raises:
+        ConfigError: That is so of all tasks, or of any with `--then`, or examples depend on
+            documents that are not asked.
+    """
+    if config.budget is None:
+        return list(setups)
+    if config.profile_settings.draw != "document":
+        raise ConfigError(
+            f"profile {config.profile} draws the examples of a document after those of all "
+            "documents before it, and --budget leaves documents out",
+            "leave the profile or --budget out",
+        )
+    cells: dict[tuple[str, str], list[str]] = {}
+    for setup in setups:
+        cells.setdefault((setup.task.name, setup.task.version), []).append(setup.cell.id)
+    most = max(map(len, cells.values()))
+    if most <= config.budget:
+        raise ConfigError(
+            f"--budget {config.budget}x: no task has more than {most} prompts to sweep over, and "
+            f"{most} full runs cost no more",
+            "leave --budget out, or sweep over more prompts",
+        )
+    for (task, version), ids in cells.items():
+        if config.then and len(ids) <= config.budget:
+            raise ConfigError(
+                f"--then: {task} {version} has {len(ids)} prompts, which --budget "
+                f"{config.budget}x runs in full",
+                "sweep it by itself, without --budget",
+            )
+    parts = []
+    for setup in setups:
+        ids = cells[setup.task.name, setup.task.version]
+        if len(ids) > config.budget:
+            share = Share(ids.index(setup.cell.id), len(ids), config.budget, config.seed)
+            cell = replace(setup.cell, mark=f"{setup.cell.mark}{PART}")
+            setup = replace(setup, cell=cell, share=share)
+        parts.append(setup)
+    return parts
 
 
 def _check_shown(config: RunConfig, setup: CellSetup, entry: str) -> None:

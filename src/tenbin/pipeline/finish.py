@@ -97,6 +97,8 @@ class RunState:
     """Whether the folder holds a result of another run, which is to be replaced."""
     template_choice: TemplateChoices | None = None
     """With `--template auto`: what was chosen."""
+    leaders: Mapping[str, list[list[str]]] = field(default_factory=dict)
+    """With `--then`: the prompts that are run in full, as `RunResult` has them."""
     usage: TokenUsage = field(default_factory=TokenUsage)
     usage_before: UsageEntry | None = None
     """What was asked before, on behalf of this run."""
@@ -149,6 +151,7 @@ def finish(
         ),
         scale=description.get("scale"),
         template_choice=state.template_choice,
+        leaders=state.leaders,
         asked={cell.id: len(s) for cell, s in state.plan.spans.items()} if partial else None,
         skipped=state.data.skipped,
     )

@@ -55,8 +55,9 @@ def summarise_groups(
     """Scores of groups whose members were run under the same template, from their documents.
 
     Groups of tenbin's tasks first, then those of lm-eval's files with the scores that they name,
-    and those of the catalogue.
+    and those of the catalogue. A part of a task's documents belongs to no group.
     """
+    setups = [setup for setup in setups if setup.share is None]
     return [*_groups_of_tasks(setups, judged), *_named_groups(setups, judged, scores)]
 
 

@@ -65,9 +65,11 @@ class _Sums:
 
 
 @dataclass(slots=True)
-class _CellSums:
-    """What is known of one cell."""
+class _Row:
+    """What is known of one cell, or of all prompts of a task that a sweep on a budget asks."""
 
+    id: str
+    cells: list[Cell]
     sums: dict[str, _Sums]
     """By metric; those whose aggregation is the mean."""
     documents: int = 0
@@ -98,7 +100,8 @@ class PartialScores:
         self.judge = (
             Judge(setups, plan, answers, self._add) if folder else Judge(setups, plan, answers)
         )
-        self._cells = {setup.cell: _CellSums(_sums_of(setup)) for setup in setups}
+        self._rows = _rows_of(setups)
+        self._cells = {cell: row for row in self._rows for cell in row.cells}
         self._answered = 0
         self._started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._written = 0.0
@@ -118,10 +121,10 @@ class PartialScores:
             self.write("asking")
 
     def _add(self, one: Judged) -> None:
-        cell = self._cells[one.planned.prompt.cell]
-        cell.documents += 1
+        row = self._cells[one.planned.prompt.cell]
+        row.documents += 1
         for outcome in one.outcomes:
-            sums = cell.sums.get(outcome.metric)
+            sums = row.sums.get(outcome.metric)
             if sums is not None:
                 sums.add(outcome.value)
 
@@ -140,16 +143,16 @@ class PartialScores:
                 "updated": datetime.now(timezone.utc).isoformat(timespec="seconds"),
                 "requests": len(self._plan.queue),
                 "answered": self._answered,
-                "cells": [self._entry(cell, one) for cell, one in self._cells.items()],
+                "cells": [self._entry(row) for row in self._rows],
             },
         )
 
-    def _entry(self, cell: Cell, known: _CellSums) -> dict[str, Any]:
+    def _entry(self, row: _Row) -> dict[str, Any]:
         return {
-            "id": cell.id,
-            "documents": len(self._plan.spans[cell]),
-            "answered": known.documents,
-            "scores": {name: sums.entry() for name, sums in known.sums.items()},
+            "id": row.id,
+            "documents": sum(len(self._plan.spans[cell]) for cell in row.cells),
+            "answered": row.documents,
+            "scores": {name: sums.entry() for name, sums in row.sums.items()},
         }
 
     def __enter__(self) -> PartialScores:
@@ -161,6 +164,18 @@ class PartialScores:
             # The error that ended the run is the one to report, not what it made impossible too.
             with suppress(StorageError, JournalError):
                 self.write("stopped")
+
+
+def _rows_of(setups: Sequence[CellSetup]) -> list[_Row]:
+    """One row a cell; the prompts of a sweep on a budget together, which share the documents."""
+    rows: dict[str, _Row] = {}
+    for setup in setups:
+        id = setup.cell.id
+        if setup.share is not None:
+            id = f"{setup.task.name}-{setup.task.version}, {setup.share.prompts} prompts"
+        row = rows.setdefault(id, _Row(id, [], _sums_of(setup)))
+        row.cells.append(setup.cell)
+    return list(rows.values())
 
 
 def _sums_of(setup: CellSetup) -> dict[str, _Sums]:

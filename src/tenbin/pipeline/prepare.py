@@ -6,8 +6,10 @@ No weights are loaded here, so every fault of a file, a row or a template shows 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from tenbin.data import (
 from tenbin.errors import AlteredFile, DataError, MissingData
 from tenbin.files.disk_list import DiskList
 from tenbin.metrics.registry import check_question, reference_checks
-from tenbin.pipeline.cells import CellSetup, reach_of
+from tenbin.pipeline.cells import CellSetup, Share, reach_of
 from tenbin.pipeline.notices import listed
 from tenbin.pipeline.requests import content_key
 from tenbin.prompts.assembly import Chat
@@ -33,6 +35,7 @@ from tenbin.prompts.build import PromptSettings, build_prompts, limited
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.truncation import Measure
 from tenbin.records import DataFile, Dataset, Document, Prompt, Task
+from tenbin.statistics.prompts.design import assign, check_load
 
 
 @dataclass(slots=True)
@@ -59,6 +62,8 @@ class Data:
     """Splits that functions of tasks made, by data set: each function is called once."""
     _pools: dict[tuple[str, ...], Pool] = field(default_factory=dict)
     _samples: dict[tuple[str, str, int, int], DiskList[Document]] = field(default_factory=dict)
+    _designs: dict[tuple[object, ...], list[array[int]]] = field(default_factory=dict)
+    """Of sweeps on a budget: positions of documents by prompt, for each set of documents."""
 
     def load(self, dataset: Dataset, split: str) -> DocumentSet:
         """The documents of a split."""
@@ -129,6 +134,28 @@ class Data:
             scored, _ = self.for_cell(setup)
             self._samples[key] = _sampled(scored.documents, count, seed)
         return self._samples[key]
+
+    def asked(self, setup: CellSetup) -> Sequence[int]:
+        """Positions of the documents that a cell of a sweep on a budget asks, in order."""
+        share = setup.share
+        assert share is not None
+        key = (repr(setup.task.dataset), setup.task.split, setup.limit, replace(share, prompt=0))
+        if key not in self._designs:
+            documents, limit = self.scored(setup, share.seed)
+            count = limited(len(documents), limit)
+            self._designs[key] = _design(islice(documents, count), share)
+        return self._designs[key][share.prompt]
+
+    def scored(self, setup: CellSetup, seed: int) -> tuple[Sequence[Document], float | None]:
+        """The documents of a cell, and how many of them: those that select are a sample.
+
+        Args:
+            setup: The cell.
+            seed: Of the run, not the cell: every draw of examples meets the same documents.
+        """
+        if setup.selects and setup.limit is not None:
+            return self.sample(setup, int(setup.limit), seed), None
+        return self.for_cell(setup)[0].documents, setup.limit
 
     def files(self, setup: CellSetup) -> dict[str, tuple[DataFile, ...]]:
         """The files behind a cell, by split."""
@@ -243,6 +270,8 @@ def load_data(
             if source in failed:
                 raise failed[source]
             data.for_cell(setup)
+            if setup.share is not None:
+                data.asked(setup)  # refuses prompts that would be asked of too few documents
         except AlteredFile:
             raise
         except MissingData as error:
@@ -262,6 +291,8 @@ def load_data(
 
 def count_prompts(setup: CellSetup, data: Data) -> int:
     """How many prompts a cell will have."""
+    if setup.share is not None:
+        return len(data.asked(setup))
     return limited(len(data.for_cell(setup)[0].documents), setup.limit)
 
 
@@ -273,13 +304,10 @@ def prompts_of(
     chat: Chat | None = None,
 ) -> Iterator[Prompt]:
     """The prompts of one cell; conversations are formatted by `chat`, or by the tokenizer."""
-    documents: Sequence[Document] = data.for_cell(setup)[0].documents
-    limit = setup.limit
-    if setup.selects and limit is not None:
-        # By the run's seed, not the cell's: every draw of examples meets the same documents.
-        documents, limit = data.sample(setup, int(limit), settings.seed), None
+    documents, limit = data.scored(setup, settings.seed)
+    asked = None if setup.share is None else data.asked(setup)
     prompts = build_prompts(
-        setup.task, setup.cell, documents, data.pool(setup), limit, settings, tokenizer, chat
+        setup.task, setup.cell, documents, data.pool(setup), limit, settings, tokenizer, chat, asked
     )
     return _readable(setup.task, prompts)
 
@@ -292,6 +320,21 @@ def _readable(task: Task, prompts: Iterator[Prompt]) -> Iterator[Prompt]:
         for check in checks:
             check(prompt.references, f"document {prompt.document}")
         yield prompt
+
+
+def _design(documents: Iterable[Document], share: Share) -> list[array[int]]:
+    """Which documents each prompt is asked of, as their positions.
+
+    Raises:
+        ConfigError: A prompt would be asked of too few documents.
+    """
+    import numpy as np
+
+    # Marked, because a group's name may be another document's id.
+    names = [f"document {one.id}" if one.group is None else one.group for one in documents]
+    check_load(len(names), share.prompts, share.per_document)
+    asked = assign(names, share.prompts, share.per_document, share.seed)
+    return [array("Q", np.flatnonzero(column).tolist()) for column in asked.T]
 
 
 def _sampled(documents: Sequence[Document], count: int, seed: int) -> DiskList[Document]:

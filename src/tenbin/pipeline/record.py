@@ -54,6 +54,8 @@ class Execution:
     scale: Mapping[str, object] | None = None
     """With workers: how the work was spread."""
     template_choice: TemplateChoices | None = None
+    leaders: Mapping[str, list[list[str]]] = field(default_factory=dict)
+    """With `--then`: the prompts that were run in full, as `RunResult` has them."""
     asked: Mapping[str, int] | None = None
     """Of a run that was stopped: task id → documents that were to be asked."""
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -134,6 +136,7 @@ def record(
         "plugins": {name: plugin.origin for name, plugin in plugins.items()},
         "scale": execution.scale,
         "template_choice": execution.template_choice,
+        "leaders": dict(execution.leaders),
         "group_definitions": {g.id: _group_definition(g) for g in groups if g.parts},
         "chosen_by": {s.cell.id: dict(s.chosen_by) for s in setups if s.chosen_by},
         "skipped": dict(execution.skipped),

@@ -20,7 +20,13 @@ from tenbin.journal.store import Journal
 from tenbin.metrics.registry import tools_of
 from tenbin.pipeline.ask import ask
 from tenbin.pipeline.capabilities import suited_cells, thinking_notices
-from tenbin.pipeline.cells import CellSetup, choose_cells, profile_notices, selecting_cells
+from tenbin.pipeline.cells import (
+    CellSetup,
+    choose_cells,
+    part_cells,
+    profile_notices,
+    selecting_cells,
+)
 from tenbin.pipeline.finish import (
     CompletedRun,
     RunState,
@@ -61,10 +67,11 @@ def execute(
     Raises:
         KeyboardInterrupt: It was stopped; what was answered by then is written, marked as partial.
     """
+    if config.then:
+        raise ConfigError("--then is an option of `tenbin sweep`", "leave it out of this run")
     setups = choose_cells(config)
-    return execute_cells(
-        config, [*setups, *selecting_cells(config, setups)], listener, backend, write
-    )
+    asked = part_cells(config, [*setups, *selecting_cells(config, setups)])
+    return execute_cells(config, asked, listener, backend, write)
 
 
 def execute_cells(
@@ -85,7 +92,7 @@ def execute_cells(
         backend: A model that is open already.
         write: Whether to write the run folder.
         folder: The place of the run, where it is taken already.
-        more: As in `RunState`: `template_choice` and `usage_before`.
+        more: As in `RunState`: `template_choice`, `leaders` and `usage_before`.
     """
     more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
     for task in {(s.task.name, s.task.version): s.task for s in setups}.values():

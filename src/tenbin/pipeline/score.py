@@ -23,6 +23,11 @@ def summarise_cells(
 
 def _summarise_cell(setup: CellSetup, judged: JudgedDocuments) -> list[ScoreRow]:
     cell = setup.cell
+    if setup.share is not None:
+        return [
+            _unscored(setup, name, metric, documents)
+            for name, (metric, documents) in measured_metrics(setup, judged).items()
+        ]
     return [
         summarise(
             name,
@@ -35,6 +40,26 @@ def _summarise_cell(setup: CellSetup, judged: JudgedDocuments) -> list[ScoreRow]
         )
         for name, (metric, documents) in measured_metrics(setup, judged).items()
     ]
+
+
+def _unscored(setup: CellSetup, name: str, metric: Metric, documents: Measured) -> ScoreRow:
+    """What a part of the documents gives: counts and no value, so that nobody reads it as a score.
+
+    The distribution over all prompts is estimated from the samples.
+    """
+    return ScoreRow(
+        setup.cell.id,
+        name,
+        value=None,
+        stderr=None,
+        n=len(documents.documents),
+        failed=documents.failed,
+        higher_is_better=metric.higher_is_better,
+        stderr_method="none",
+        interval_method="none",
+        clusters=len(documents.cluster_sums()),
+        aggregation=metric.aggregation,
+    )
 
 
 def measured_metrics(

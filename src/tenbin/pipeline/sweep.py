@@ -12,6 +12,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from tenbin.analysis.sweep.distribution import asked_prompts
+from tenbin.analysis.sweep.leaders import leading_prompts
 from tenbin.analysis.sweep.options import swept_tasks
 from tenbin.analysis.sweep.report import SweepReport, sweep_report
 from tenbin.backends.base import Backend
@@ -19,7 +21,7 @@ from tenbin.backends.registry import open_backend
 from tenbin.config import CROSSFIT, RunConfig
 from tenbin.errors import ConfigError
 from tenbin.pipeline.capabilities import suited_cells
-from tenbin.pipeline.cells import ALL, CellSetup, choose_cells, selecting_cells
+from tenbin.pipeline.cells import ALL, CellSetup, choose_cells, part_cells, selecting_cells
 from tenbin.pipeline.output_folder import check_place, taken_place
 from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener
@@ -54,9 +56,68 @@ def execute_sweep(
     if not (config.templates or config.num_fewshot_sweep or config.seeds > 1):
         config = config.replaced(templates=(ALL,))
     _check_options(choose_cells(config))
-    finished = execute(config, listener, backend, write)
+    if config.then:
+        finished = _execute_then(config, listener, metric, backend, write)
+    else:
+        finished = execute(config, listener, backend, write)
     report = sweep_report(finished.result, RunOutcomes(finished), metric)
     return CompletedSweep(finished, report)
+
+
+def _execute_then(
+    config: RunConfig,
+    listener: Listener,
+    metric: str | None,
+    backend: Backend | None,
+    write: bool,
+) -> CompletedRun:
+    """Sweep on a budget, then run the leading prompts in full; one run holds both.
+
+    What the first part answered comes from the journal in the second.
+    """
+    setups = choose_cells(config)
+    held_out = selecting_cells(config, setups)
+    parts = part_cells(config, held_out or setups)
+    with ExitStack() as held:
+        folder = None
+        if write:
+            stamp = datetime.now(timezone.utc)
+            folder = held.enter_context(taken_place(config, stamp, listener))
+        opened = backend
+        if opened is None:
+            opened = open_backend(backend_settings(config, listener.message))
+            held.callback(opened.close)
+        tried = execute_cells(config, parts, listener, opened, write=False)
+        leaders = _leaders(config, tried, metric)
+        chosen = {id for folds in leaders.values() for ids in folds for id in ids}
+        full = [setup for setup in setups if setup.cell.id in chosen]
+        listener.message(f"running in full: {', '.join(setup.cell.id for setup in full)}")
+        return execute_cells(
+            config,
+            [*parts, *full],
+            listener,
+            opened,
+            write,
+            folder,
+            leaders=leaders,
+            usage_before=tried.result.usage,
+        )
+
+
+def _leaders(
+    config: RunConfig, tried: CompletedRun, metric: str | None
+) -> dict[str, list[list[str]]]:
+    """Task and version → ids of the leading prompts, fold by fold."""
+    assert config.leaders is not None
+    mark = f"@{config.held_out[0]}" if config.held_out else ""
+    found = asked_prompts(tried.result, RunOutcomes(tried), metric)
+    return {
+        f"{one.configs[0].task}-{one.configs[0].version}": [
+            [id.removesuffix(mark) for id in ids]
+            for ids in leading_prompts(one, config.leaders, config.seed, bool(mark))
+        ]
+        for one in found
+    }
 
 
 def check_auto(

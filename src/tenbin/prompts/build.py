@@ -133,6 +133,7 @@ def build_prompts(
     settings: PromptSettings,
     tokenizer: Measure | None,
     chat: Chat | None = None,
+    asked: Sequence[int] | None = None,
 ) -> Iterator[Prompt]:
     """The prompts of a cell, in the order they are asked.
 
@@ -148,9 +149,11 @@ def build_prompts(
         settings: The user's choices.
         tokenizer: Measures windows; None leaves every prompt whole.
         chat: Formats conversations; None: the tokenizer does.
+        asked: Positions of the documents that are asked, in a sweep on a budget; the others are
+            not even read. None: all, up to the limit.
     """
     if task.kind == "perplexity":
-        return _whole_texts(task, cell, documents, limit, settings)
+        return _whole_texts(task, cell, documents, limit, settings, asked)
     if chat is None and tokenizer is not None:
         chat = tokenizer.chat
     if settings.apply_chat_template and chat is None:
@@ -177,7 +180,8 @@ def build_prompts(
         task, template, settings.system_prompt, several, not settings.reproduces_lm_eval, assembly
     )
     bench = _Bench(task, cell, assembly, draw, wordings, settings, tokenizer)
-    return bench.prompts(documents, _limited_order(draw, len(documents), limit))
+    order = _limited_order(draw, len(documents), limit) if asked is None else asked
+    return bench.prompts(documents, order)
 
 
 def _with_variables(chat: Chat | None, settings: PromptSettings) -> Chat | None:
@@ -194,11 +198,12 @@ def _whole_texts(
     documents: Sequence[Document],
     limit: float | None,
     settings: PromptSettings,
+    asked: Sequence[int] | None,
 ) -> Iterator[Prompt]:
     """Texts as they are: no examples, no chat, and no window, since a backend rolls over it."""
     draw = open_draw(task, Pool(()), 0, cell.seed, settings.fewshot, settings.draw)
     template = task.templates[cell.template]
-    asked = (documents[at] for at in _limited_order(draw, len(documents), limit))
+    order = _limited_order(draw, len(documents), limit) if asked is None else asked
     return (
         Prompt(
             cell=cell,
@@ -218,7 +223,7 @@ def _whole_texts(
             item=_item(task, document),
             fields=document.fields if task.judges_rows else None,
         )
-        for document in asked
+        for document in (documents[at] for at in order)
     )
 
 

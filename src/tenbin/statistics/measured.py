@@ -51,7 +51,7 @@ _COUNTED: dict[str, Callable[[Array], Array]] = {
 POOLED = "pooled"
 """The share of all parts of all documents; the item of an outcome is a list of (name, value)."""
 
-_LINEAR = ("mean", "nanmean", "brier_score")
+LINEAR = ("mean", "nanmean", "brier_score")
 """Means of values; `nanmean` has no outcome of a document without one."""
 
 _OWN_FUNCTION = "function "
@@ -59,7 +59,7 @@ _OWN_FUNCTION = "function "
 
 _NO_CLASS = -1
 
-AGGREGATIONS = (*_LINEAR, "perplexity", *_CONFUSION, *RATIOS, *_COUNTED, POOLED)
+AGGREGATIONS = (*LINEAR, "perplexity", *_CONFUSION, *RATIOS, *_COUNTED, POOLED)
 
 
 def known_aggregation(name: str) -> bool:
@@ -184,7 +184,7 @@ class Gathering:
         if self._function is not None:
             item = outcome.value if outcome.item is None else outcome.item
             self._items.append((len(self._items) if place is None else place, item))
-        if self._function is not None or self._aggregation in _LINEAR:
+        if self._function is not None or self._aggregation in LINEAR:
             self._numbers.extend((outcome.value, 1.0))
         elif self._aggregation == "perplexity":
             self._numbers.extend((-outcome.value, 1.0))
@@ -230,7 +230,7 @@ class Gathering:
                 aggregation=self._aggregation,
             )  # fmt: skip
         score: Callable[[Array], Array] = _mean
-        own, linear = score, self._aggregation in _LINEAR
+        own, linear = score, self._aggregation in LINEAR
         if self._aggregation in RATIOS:
             score = own = RATIOS[self._aggregation]
         elif self._aggregation == "perplexity":

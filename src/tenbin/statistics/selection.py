@@ -7,6 +7,7 @@ best on all other folds, so no document helps to choose the option it is scored 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -94,6 +95,58 @@ def cross_fitted(
         best,
         float(scores[best]),
         _averaged(options, chosen[:, numbers]),
+        tuple(float(share) for share in shares),
+        _mean_stderr(options, shares),
+    )
+
+
+def fold_of(name: str, seed: int, folds: int) -> int:
+    """The fold of a cluster, by its name alone, so that it is the same in every analysis."""
+    digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % folds
+
+
+def chosen_among(
+    options: Sequence[Measured],
+    candidates: Sequence[Sequence[int]],
+    folds: Sequence[int],
+    higher_is_better: bool = True,
+) -> Choice:
+    """Choose among options that were themselves chosen, fold by fold.
+
+    Args:
+        options: The same documents under each option.
+        candidates: For each fold, the options that the other folds chose: a fold is scored by the
+            best of them on the other folds, so that its documents take no part in either choice.
+        folds: The fold of each document; whole clusters lie in one.
+        higher_is_better: Which way is better.
+
+    Raises:
+        ResultError: The options were not measured on the same documents, or a fold is empty.
+    """
+    import numpy as np
+
+    _check(options)
+    if len({option.features.shape[1] for option in options}) > 1:
+        options = widened(options)
+    of = np.array(folds)
+    chosen = np.zeros(len(of), dtype=np.intp)
+    for fold, own in enumerate(candidates):
+        inside = of == fold
+        if not inside.any() or inside.all():
+            raise ResultError(
+                "too few documents to choose prompts on one part and score them on another",
+                "raise --limit or leave it out",
+            )
+        seen = [options[at].score(options[at].features[~inside].sum(axis=0)) for at in own]
+        chosen[inside] = own[best_of(seen, higher_is_better)]
+    scores = [option.value for option in options]
+    best = best_of(scores, higher_is_better)
+    shares = np.bincount(chosen, minlength=len(options)) / len(chosen)
+    return Choice(
+        best,
+        scores[best],
+        _averaged(options, chosen[None, :]),
         tuple(float(share) for share in shares),
         _mean_stderr(options, shares),
     )

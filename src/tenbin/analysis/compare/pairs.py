@@ -107,7 +107,12 @@ def _matched(
     if mapping:
         # Between two of the others, both ids are the ones that the baseline's was mapped to.
         return [(here if from_baseline else there, there) for here, there in mapping.items()]
-    return [(id, id) for id in first if id in second]
+    return [
+        (id, id)
+        for id in first
+        # Cells of a sweep on a budget rest on different parts of the documents.
+        if id in second and first[id].result.configs[id].role != "part"
+    ]
 
 
 def _find(side: Side, cells: Mapping[str, StoredCell], id: str) -> StoredCell:

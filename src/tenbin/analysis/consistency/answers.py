@@ -153,8 +153,8 @@ def _parallel(name: str, config: CellConfig) -> ParallelEntry | None:
             f"{name}: stored by an earlier version, which did not keep the rows' numbers and keys",
             "run it again: answers that are in the journal are not asked again",
         )
-    asked = config.output_type in ("choice", "generate") and config.role != "select"
-    return config.parallel if asked else None
+    asked = config.output_type in ("choice", "generate")
+    return config.parallel if asked and config.role not in ("select", "part") else None
 
 
 def _matches(id: str, config: CellConfig, parallel: ParallelEntry, patterns: Sequence[str]) -> bool:

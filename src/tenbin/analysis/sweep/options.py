@@ -76,6 +76,8 @@ def swept_tasks(
     """
     tasks: dict[tuple[str, str], list[str]] = {}
     for id, config in result.configs.items():
+        if config.role == "part":
+            continue  # of a sweep on a budget, which has no scores of single options
         tasks.setdefault((config.task, config.version), []).append(id)
     known = {name for details in result.details.values() for name in details}
     if metric is not None and metric not in known:

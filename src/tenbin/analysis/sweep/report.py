@@ -12,7 +12,14 @@ from itertools import combinations
 from typing import Any
 
 from tenbin.analysis.document import ABSENT, FLAT, to_json
+from tenbin.analysis.sweep.distribution import (
+    PromptDistribution,
+    asked_prompts,
+    prompt_distribution,
+)
+from tenbin.analysis.sweep.leaders import folds_of_option
 from tenbin.analysis.sweep.options import Option, Swept, swept_tasks
+from tenbin.analysis.sweep.score import Score, score_of
 from tenbin.config import repeating_command
 from tenbin.results.samples import Outcomes
 from tenbin.results.schema import RunResult
@@ -20,23 +27,17 @@ from tenbin.statistics.intervals import Estimate, estimate
 from tenbin.statistics.measured import Measured
 from tenbin.statistics.paired import Comparison, compare, holm
 from tenbin.statistics.power import documents_needed, interval_of
-from tenbin.statistics.selection import FOLDS, REPEATS, best_of, cross_fitted, honest_estimate
+from tenbin.statistics.selection import (
+    FOLDS,
+    REPEATS,
+    best_of,
+    chosen_among,
+    cross_fitted,
+    honest_estimate,
+)
 from tenbin.statistics.variance import Shares, templates_differ, variance_shares
 
 _LEVEL = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """A score with its 95 % interval."""
-
-    value: float | None
-    stderr: float | None
-    low: float | None
-    high: float | None
-    reason: str | None = field(default=None, metadata=ABSENT)
-    """Why there is no interval; None if there is one."""
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,8 @@ class SweepReport:
     date: str
     tasks: tuple[TaskSweep, ...]
     chosen: tuple[Chosen, ...]
+    distributions: tuple[PromptDistribution, ...] | None = field(default=None, metadata=ABSENT)
+    """With `--budget`: the scores of each task over all of its prompts."""
     command: str | None = field(default=None, metadata=ABSENT)
     """The command that runs the chosen options; None if there was nothing to choose."""
 
@@ -198,8 +201,10 @@ def sweep_report(result: RunResult, outcomes: Outcomes, metric: str | None = Non
         metric: The metric to choose by; by default each task's first.
     """
     tasks = tuple(
-        _task_sweep(swept, result.seed) for swept in swept_tasks(result, outcomes, metric)
+        _task_sweep(swept, result.seed, result.leaders.get(f"{swept.name}-{swept.version}", ()))
+        for swept in swept_tasks(result, outcomes, metric)
     )
+    asked = asked_prompts(result, outcomes, metric)
     choices = [task.choice for task in tasks if task.choice is not None]
     chosen = tuple(Chosen(choice.id, choice.shots) for choice in choices)
     return SweepReport(
@@ -208,11 +213,12 @@ def sweep_report(result: RunResult, outcomes: Outcomes, metric: str | None = Non
         date=result.date,
         tasks=tasks,
         chosen=chosen,
+        distributions=tuple(prompt_distribution(one, result.seed) for one in asked) or None,
         command=run_command(result.config, chosen) if chosen else None,
     )
 
 
-def _task_sweep(swept: Swept, seed: int) -> TaskSweep:
+def _task_sweep(swept: Swept, seed: int, leaders: Leaders) -> TaskSweep:
     top = _top(swept)
     together = [option.together for option in swept.options]
     estimates = [estimate(one, seed, top) for one in together]
@@ -236,7 +242,7 @@ def _task_sweep(swept: Swept, seed: int) -> TaskSweep:
         best=best,
         differences=_differences(pairs, best) if several else None,
         together=_all_together(swept, together, pairs, seed) if several else None,
-        choice=_choice(swept, together, seed) if several else None,
+        choice=_choice(swept, together, seed, leaders) if several else None,
         variance=_variance(swept.options),
     )
 
@@ -254,27 +260,15 @@ def _option(option: Option, found: Estimate, top: float | None, seed: int) -> Op
         template=option.template,
         shots=option.shots,
         ids=option.cells,
-        score=_score(found),
+        score=score_of(found),
         failed=option.failed,
         draws=tuple(
-            Repetition(id, _score(estimate(draw, seed, top)))
+            Repetition(id, score_of(estimate(draw, seed, top)))
             for id, draw in zip(option.cells, option.draws, strict=True)
         )
         if several
         else None,
         draws_spread=_spread([draw.value for draw in option.draws]) if several else None,
-    )
-
-
-def _score(found: Estimate) -> Score:
-    interval = interval_of(found)
-    return Score(
-        value=found.value,
-        stderr=found.stderr,
-        low=interval.low,
-        high=interval.high,
-        reason=interval.reason,
-        n=found.n,
     )
 
 
@@ -331,7 +325,7 @@ def _all_together(
         differ = templates_differ(values, options[0].clusters)
         p_value, test = differ.p_value if differ else None, "F"
         features = np.mean([option.features for option in options], axis=0)
-        mean = _score(estimate(replace(options[0], features=features), seed, _top(swept)))
+        mean = score_of(estimate(replace(options[0], features=features), seed, _top(swept)))
     else:
         p_value, test = min(holm([one.p_value for one in pairs.values()])), "smallest p, Holm"
     widest = max(pairs.values(), key=lambda one: abs(one.difference))
@@ -361,7 +355,11 @@ def _difference(option: int, found: Comparison, p_holm: float) -> OptionDifferen
     )
 
 
-def _choice(swept: Swept, together: Sequence[Measured], seed: int) -> Choice:
+Leaders = Sequence[Sequence[str]]
+"""Of a sweep on a budget: for each fold, the prompts that lead on the other documents."""
+
+
+def _choice(swept: Swept, together: Sequence[Measured], seed: int, leaders: Leaders) -> Choice:
     """Which option to use, its honest score and the naive one."""
     top = _top(swept)
     scores = [one.value for one in together]
@@ -374,6 +372,14 @@ def _choice(swept: Swept, together: Sequence[Measured], seed: int) -> Choice:
         honest = estimate(together[chosen], seed, top)
         on = f"{len(swept.selecting[0].together.documents)} documents of {swept.select_split!r}"
         on += ", held out from the score"
+    elif len(leaders) > 1:
+        places = {id: at for at, option in enumerate(swept.options) for id in option.cells}
+        candidates = [[places[id] for id in own] for own in leaders]
+        folds = folds_of_option(together[0], seed)
+        fitted = chosen_among(together, candidates, folds, swept.higher_is_better)
+        chosen, honest = fitted.best, honest_estimate(fitted, seed, top)
+        shares = fitted.shares
+        on = "one half of the documents and scored on the other, among the prompts leading there"
     else:
         fitted = cross_fitted(together, seed, swept.higher_is_better)
         chosen, honest = fitted.best, honest_estimate(fitted, seed, top)
@@ -389,7 +395,7 @@ def _choice(swept: Swept, together: Sequence[Measured], seed: int) -> Choice:
         held_out_scores=held_out,
         shares=shares,
         naive=naive,
-        honest=_score(honest),
+        honest=score_of(honest),
         optimism=None if honest.value is None else naive - honest.value,
     )
 
@@ -418,7 +424,7 @@ def _variance(options: Sequence[Option]) -> Variance | None:
 _REPLACED = frozenset(
     {
         "tasks", "template", "templates", "num_fewshot", "num_fewshot_sweep", "seeds",
-        "select_on", "limit", "output_path", "cache_dir",
+        "select_on", "limit", "output_path", "cache_dir", "budget", "then",
     }
 )  # fmt: skip
 

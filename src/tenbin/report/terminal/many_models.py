@@ -61,7 +61,7 @@ def _columns(scored: _Scored) -> list[tuple[str, str]]:
     found: dict[tuple[str, str], None] = {}
     for _, result in scored:
         for id, details in result.details.items():
-            if details and result.configs[id].role != "select":
+            if details and result.configs[id].role not in ("select", "part"):
                 found[id, next(iter(details))] = None
     return list(found)
 

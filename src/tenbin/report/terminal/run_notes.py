@@ -40,6 +40,29 @@ def partial_lines(result: RunResult) -> list[str]:
     ]
 
 
+def budget_lines(result: RunResult) -> list[str]:
+    """Return a line for each task whose prompts were asked of a part of the documents each."""
+    tasks: dict[str, int] = {}
+    for config in result.configs.values():
+        if config.role == "part":
+            name = f"{config.task} {config.version}"
+            tasks[name] = tasks.get(name, 0) + 1
+    return [
+        f"{name}: {count:,} prompts, each asked of a part of the documents (--budget "
+        f"{result.config.get('budget')}x); `tenbin sweep RUN` shows the distribution of scores"
+        for name, count in tasks.items()
+    ]
+
+
+def without_parts(result: RunResult) -> RunResult:
+    """Return a result without the cells that have no scores of their own, in a budget sweep."""
+    parts = {id for id, config in result.configs.items() if config.role == "part"}
+    if not parts:
+        return result
+    details = {id: found for id, found in result.details.items() if id not in parts}
+    return result.model_copy(update={"details": details})
+
+
 def is_unscored(details: Iterable[MetricDetail]) -> bool:
     """Whether no document of a task was scored by any metric."""
     return not any(detail.n for detail in details)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.run_notes import (
+    budget_lines,
     choice_lines,
     chosen_lines,
     definition_lines,
@@ -26,6 +27,7 @@ from tenbin.report.terminal.run_notes import (
     tool_lines,
     unscored_lines,
     usage_lines,
+    without_parts,
 )
 from tenbin.results.schema import MetricDetail, MetricScore, RunResult
 
@@ -42,6 +44,9 @@ def print_results(result: RunResult, console: Console | None = None) -> None:
     result = made_visible(result)
     for line in partial_lines(result):
         console.print(Text(line, style="bold yellow"), soft_wrap=True)
+    for line in budget_lines(result):
+        console.print(Text(line), soft_wrap=True)
+    result = without_parts(result)
     _print_scores(result, console)
     for line in unscored_lines(result):
         console.print(Text(line, style="red"), soft_wrap=True)

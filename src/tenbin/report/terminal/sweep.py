@@ -12,11 +12,12 @@ from tenbin.analysis.sweep.report import (
     Choice,
     OptionDifference,
     OptionReport,
-    Score,
     SweepReport,
     TaskSweep,
 )
+from tenbin.analysis.sweep.score import Score
 from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.report.terminal.distribution import print_distribution
 from tenbin.report.terminal.run_notes import (
     choice_lines,
     partial_lines,
@@ -33,6 +34,8 @@ def print_sweep(report: SweepReport, console: Console | None = None) -> None:
     """Print tasks by templates, each task in detail, and the command that uses the choice."""
     console = console or make_console()
     report = made_visible(report)
+    for found in report.distributions or ():
+        print_distribution(found, console)
     _print_overview(report, console)
     for task in report.tasks:
         console.print(_options_table(task))
@@ -177,7 +180,7 @@ def _choice_lines(task: TaskSweep, choice: Choice) -> list[str]:
     honest = choice.honest
     how = f"chosen on {choice.on}: {_name(task.options[choice.option])}"
     if choice.shares is not None:
-        how += f" (chosen in {choice.shares[choice.option]:.0%} of the folds)"
+        how += f" (chosen for {choice.shares[choice.option]:.0%} of the documents)"
     return [
         how,
         f"honest score {_score(honest.value, task)} ± {_error(honest.stderr, task)} "

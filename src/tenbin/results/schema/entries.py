@@ -167,7 +167,9 @@ class CellConfig(Record):
     dataset_config: str | None = Field(default=None, description="Part of the data set.")
     split: str = Field(description="Split that was scored.")
     role: str | None = Field(
-        default=None, description="`score`, or `select` for documents that choose a template."
+        default=None,
+        description="`score`; `select` for documents that choose a template; `part` in a sweep on a"
+        " budget, where each prompt is asked of a part of the documents.",
     )
     fewshot_split: str | None = Field(default=None, description="Split that examples come from.")
     fewshot_sampler: str | None = Field(

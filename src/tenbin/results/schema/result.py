@@ -141,6 +141,11 @@ class RunResult(Record):
     template_choice: TemplateChoices | None = Field(
         default=None, description="With `--template auto`: what was chosen."
     )
+    leaders: dict[str, list[list[str]]] = Field(
+        default_factory=dict,
+        description="With `--then`: task and version to the ids that lead a sweep on a budget, for "
+        "each fold of the documents those that lead on the others; absent otherwise.",
+    )
     samples: SamplesFile | None = Field(
         default=None, description="Identifies the samples that belong to this result."
     )

@@ -91,7 +91,7 @@ function usageText(usage) {
 function scoreTable() {
   const several = RUNS.length > 1;
   const rows = RUNS.flatMap((run, r) =>
-    run.cells.filter((cell) => cell.role !== "select").flatMap((cell) => cell.metrics.map((metric, m) => ({ run: r, cell, metric, first: m === 0 }))),
+    run.cells.filter((cell) => cell.role !== "select" && cell.role !== "part").flatMap((cell) => cell.metrics.map((metric, m) => ({ run: r, cell, metric, first: m === 0 }))),
   );
   const columns = [
     several ? { label: say("run"), value: (row) => row.run, show: (row) => String(row.run + 1), plain: (row) => row.run + 1 } : null,
