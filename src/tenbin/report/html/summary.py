@@ -23,7 +23,7 @@ _NORMAL = 1.959964
 _SHOWN_ELSEWHERE = {
     "results", "details", "groups", "group_details", "higher_is_better", "n_shot", "versions",
 }  # fmt: skip
-_SWEEP = ("templates", "num_fewshot_sweep", "seeds", "select_on")
+_SWEEP = ("templates", "num_fewshot_sweep", "seeds", "select_on", "budget")
 """Options that only `tenbin sweep` has."""
 _NOT_IN_COMMAND = ("output_path", "system_prompt", "cache_dir")
 
