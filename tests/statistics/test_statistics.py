@@ -92,7 +92,7 @@ def test_mean_by_hand() -> None:
     assert (row.id, row.metric, row.value, row.stderr, row.n) == ("x", "acc", 0.75, 0.25, 4)
     assert (row.failed, row.clusters, row.stderr_method) == (1, 4, "analytic")
     assert row.interval_method == "wilson" and row.low is not None and row.low > 0
-    assert row.detectable_unpaired is None and row.detectable_paired is None, "too few to say"
+    assert row.detectable_unpaired is None and not row.detectable_paired, "too few to say"
 
 
 def test_mean_of_one_and_of_none() -> None:

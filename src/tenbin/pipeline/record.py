@@ -34,6 +34,7 @@ from tenbin.results.schema import (
     UsageEntry,
     stderr_key,
 )
+from tenbin.statistics.power import CORRELATION, TOO_FEW
 from tenbin.tasks.installed import package_of
 from tenbin.version import __version__
 
@@ -228,9 +229,12 @@ def _details(rows: Sequence[ScoreRow], percent: frozenset[str]) -> dict[str, Met
 
 
 def _detail(row: ScoreRow, percent: bool) -> MetricDetail:
-    detectable = Detectable(unpaired=row.detectable_unpaired, paired=row.detectable_paired)
-    if row.detectable_unpaired is None:
-        detectable = detectable.model_copy(update={"reason": "too few documents"})
+    paired = row.detectable_paired
+    detectable = Detectable(unpaired=row.detectable_unpaired, paired=paired.get(CORRELATION))
+    added: dict[str, object] = {"reason": TOO_FEW}
+    if row.detectable_unpaired is not None:
+        added = {"by_correlation": {f"{of:g}": step for of, step in paired.items()}}
+    detectable = detectable.model_copy(update=added)
     detail = MetricDetail(
         n=row.n,
         clusters=row.clusters,

@@ -70,8 +70,9 @@ class ScoreRow:
     """How values of documents became this one: `mean`, `mcc`, …, or `function NAME`."""
     detectable_unpaired: float | None = None
     """The smallest difference to another run that would show, on other documents."""
-    detectable_paired: float | None = None
-    """The same on the same documents."""
+    detectable_paired: Mapping[float, float | None] = field(default_factory=dict)
+    """The same on the same documents: correlation of the two runs → difference; None where a test
+    of so few documents finds nothing."""
     weight: float | None = None
     """Words, bytes or characters behind the value, for metrics of rolls."""
     notice: str = ""

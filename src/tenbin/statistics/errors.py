@@ -36,7 +36,7 @@ def summarise(
         top: The highest value of a document where values run from 0 to it; None without bounds.
     """
     found = estimate(documents, seed, top)
-    row = score_row(id, name, found, documents.failed, higher_is_better, aggregation)
+    row = score_row(id, name, found, documents.failed, higher_is_better, aggregation, top)
     if aggregation == "f1" and found.n and found.value is None:
         return replace(row, notice="f1 is defined for two classes, and there are more")
     if documents.parts:
@@ -69,8 +69,8 @@ def summarise_group(
     weighted, unweighted = group_estimates(members, seed, top)
     failed = sum(one.measured.failed for one in members)
     return (
-        score_row(id, name, weighted, failed, higher_is_better, aggregation),
-        score_row(id, name, unweighted, failed, higher_is_better, aggregation),
+        score_row(id, name, weighted, failed, higher_is_better, aggregation, top),
+        score_row(id, name, unweighted, failed, higher_is_better, aggregation, top),
     )
 
 
@@ -94,7 +94,7 @@ def summarise_mean(
     """
     found = weighted_estimate(members, weights, seed, top)
     failed = sum(one.measured.failed for one in members)
-    return score_row(id, name, found, failed)
+    return score_row(id, name, found, failed, top=top)
 
 
 def combine_rows(rows: Sequence[ScoreRow], id: str) -> tuple[ScoreRow, ScoreRow]:
@@ -139,9 +139,10 @@ def score_row(
     failed: int,
     higher_is_better: bool = True,
     aggregation: str = "mean",
+    top: float | None = 1.0,
 ) -> ScoreRow:
     """An estimate as a row of the results."""
-    shown = detectable(found)
+    shown = detectable(found, top)
     return ScoreRow(
         id=id,
         metric=name,
@@ -157,6 +158,6 @@ def score_row(
         interval_method=found.method,
         aggregation=aggregation,
         detectable_unpaired=shown.unpaired if shown else None,
-        detectable_paired=shown.paired if shown else None,
+        detectable_paired=shown.paired if shown else {},
         notice=found.notice if isinstance(found, FunctionEstimate) else "",
     )

@@ -29,7 +29,7 @@ from tenbin.report.terminal.run_notes import (
     usage_lines,
     without_parts,
 )
-from tenbin.results.schema import MetricDetail, MetricScore, RunResult
+from tenbin.results.schema import Detectable, MetricDetail, MetricScore, RunResult
 
 _WIDE = 0.05
 """Half-width of an interval, as a share of the scale, from which its imprecision is noted."""
@@ -113,7 +113,7 @@ def _print_precision(result: RunResult, console: Console) -> None:
     scale = 1 if score.detail.unit == "%" else 100
     detectable = score.detail.detectable
     unpaired = None if detectable is None else detectable.unpaired
-    paired = None if detectable is None else detectable.paired
+    paired = None if detectable is None else _paired_range(detectable, scale)
     text = f"precision: {id} {score.metric}, n = {score.detail.n:,}: "
     if unpaired is None or paired is None or scale * unpaired >= 100:
         text += "too few documents to detect any difference reliably."
@@ -121,9 +121,22 @@ def _print_precision(result: RunResult, console: Console) -> None:
         text += (
             f"±{100 * half:.0f} points. Differences detectable with 80% power: "
             f"{scale * unpaired:.0f} points on other documents, "
-            f"about {scale * paired:.0f} on the same ones."
+            f"{paired} on the same ones."
         )
     console.print(Text(text, style="dim"))
+
+
+def _paired_range(detectable: Detectable, scale: int) -> str | None:
+    """Return the differences found on the same documents, over how alike two runs may answer."""
+    known = {of: step for of, step in detectable.by_correlation.items() if step is not None}
+    if not known:
+        # Runs of earlier versions have one correlation only.
+        return None if detectable.paired is None else f"about {scale * detectable.paired:.0f}"
+    steps = sorted(known.items(), key=lambda one: one[1])
+    if len(steps) == 1:
+        return f"about {scale * steps[0][1]:.0f}"
+    (most, least), (some, largest) = steps[0], steps[-1]
+    return f"{scale * least:.0f} to {scale * largest:.0f} (correlation {most} to {some})"
 
 
 def _half_width(detail: MetricDetail) -> float | None:

@@ -44,7 +44,14 @@ class Detectable(Record):
     """The smallest difference to another run that would be found with 80 % power at 5 %."""
 
     unpaired: Number | None = Field(description="To a run on other documents.")
-    paired: Number | None = Field(description="To a run on the same documents.")
+    paired: Number | None = Field(
+        description="To a run on the same documents, if the two correlate by 0.5 over documents."
+    )
+    by_correlation: dict[str, Number | None] = Field(
+        default_factory=dict,
+        description="Correlation to the difference found on the same documents; null where a test "
+        "of so few finds nothing.",
+    )
     reason: str = Field(default="", description="Why neither is known; absent if they are.")
 
 
