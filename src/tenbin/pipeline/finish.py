@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from importlib import import_module
@@ -36,6 +35,7 @@ from tenbin.results.progress import clear_progress
 from tenbin.results.samples import make_sample
 from tenbin.results.schema import EngineAnswers, RunResult, Sample, TemplateChoices, UsageEntry
 from tenbin.results.write import write_run
+from tenbin.statistics.special import special
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +188,9 @@ def _write(state: RunState, run: CompletedRun, samples: Iterable[Sample]) -> Com
 
 def prepare_to_save() -> None:
     """Load the libraries that scores and files need; a run has not come to them yet."""
-    for name in ("pyarrow.parquet", "scipy.special", "yaml", "pandas"):
-        # Pyarrow loads pandas by itself where there is some.
-        with suppress(ImportError):
-            import_module(name)
+    special()
+    for name in ("pyarrow.parquet", "yaml"):
+        import_module(name)
 
 
 def save_part(state: RunState) -> None:

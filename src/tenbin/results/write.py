@@ -16,16 +16,10 @@ from pydantic import BaseModel
 
 from tenbin.files.atomic import atomic_file
 from tenbin.files.disk_errors import writing
+from tenbin.results.arrow import arrow_array
 from tenbin.results.folder import REMEDY, RESULT, RUN_FILE, SAMPLES, RunFolder
 from tenbin.results.read import RUN_ID_KEY, SCHEMA_KEY
-from tenbin.results.schema import (
-    RunResult,
-    Sample,
-    SampledAnswer,
-    SampleOutcome,
-    SamplesFile,
-    arrow_schema,
-)
+from tenbin.results.schema import RunResult, Sample, SamplesFile, arrow_schema
 from tenbin.results.schema.sample import columns
 
 _ROWS_PER_GROUP = 1_000
@@ -154,38 +148,13 @@ def write_samples(
 
 
 def _table(group: Sequence[Sample], schema: Any) -> Any:
-    # By columns: making a mapping of each row, as `from_pylist` wants it, takes twice as long.
-    by_name = dict(zip(columns(), zip(*map(_row, group), strict=True), strict=True))
-    for name in ("outcomes", "samples"):
-        by_name[name] = tuple(
-            [_mapping(one) for one in parts] if parts is not None else None
-            for parts in by_name[name]
-        )
-    try:
-        return _arrow_table(by_name, schema)
-    except UnicodeEncodeError:
-        # A server may send half a surrogate pair, which no file can hold.
-        return _arrow_table({name: _encodable(list(by_name[name])) for name in by_name}, schema)
-
-
-def _mapping(record: SampleOutcome | SampledAnswer) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record.__slots__}
-
-
-def _arrow_table(by_name: Mapping[str, Sequence[Any]], schema: Any) -> Any:
     import pyarrow as pa
 
-    arrays = [pa.array(by_name[field.name], type=field.type) for field in schema]
+    by_column = zip(*map(_row, group), strict=True)
+    arrays = [
+        arrow_array(values, field.type) for values, field in zip(by_column, schema, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _encodable(value: Any) -> Any:
-    """A value with U+FFFD in place of each half of a surrogate pair."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {name: _encodable(one) for name, one in value.items()}
-    return [_encodable(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _row_groups(samples: Iterable[Sample]) -> Iterator[list[Sample]]:

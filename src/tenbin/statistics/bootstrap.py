@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tenbin.statistics.special import special
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -150,10 +152,10 @@ def _bca(
     value: float, scores: Array, acceleration: float, resampling: Resampling
 ) -> tuple[float, float]:
     import numpy as np
-    from scipy.special import ndtr, ndtri, stdtrit  # type: ignore[import-untyped]
 
+    ndtr, ndtri = special().ndtr, special().ndtri
     degrees = resampling.degrees
-    reach = stdtrit(degrees, (1 + LEVEL) / 2) * np.sqrt(1 + 1 / degrees)
+    reach = special().stdtrit(degrees, (1 + LEVEL) / 2) * np.sqrt(1 + 1 / degrees)
     # Scores of few documents repeat: those equal to the value count half.
     near = np.isclose(scores, value, rtol=0, atol=1e-12)
     below = (float((scores[~near] < value).sum()) + near.sum() / 2) / len(scores)

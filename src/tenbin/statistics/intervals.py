@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tenbin.statistics.bootstrap import LEVEL, Bootstrap, Resampling, bootstrap
 from tenbin.statistics.corpus import corpus_score
 from tenbin.statistics.measured import Measured, number_clusters
+from tenbin.statistics.special import special
 
 if TYPE_CHECKING:
     import numpy as np
@@ -224,7 +225,4 @@ def t_quantile(degrees: int, level: float = LEVEL) -> float:
 
 def t_point(share: float, degrees: int) -> float:
     """The quantile of a t distribution."""
-    # scipy.stats gives the same number and takes three times as long to import.
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
-
-    return float(stdtrit(degrees, share))
+    return float(special().stdtrit(degrees, share))

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tenbin.statistics.intervals import Estimate, t_point, t_quantile
+from tenbin.statistics.special import special
 
 if TYPE_CHECKING:
     import numpy as np
@@ -291,11 +292,9 @@ def documents_needed(
     Returns:
         Two digits of the number, rounded up; None without a difference, or without an error.
     """
-    from scipy.special import ndtri
-
     if not difference or not stderr:
         return None
-    wanted = float(ndtri(1 - LEVEL / 2 / tests) + ndtri(POWER))
+    wanted = float(special().ndtri(1 - LEVEL / 2 / tests) + special().ndtri(POWER))
     number = documents * (wanted * stderr / difference) ** 2
     unit: int = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
     return math.ceil(number / unit) * unit

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tenbin.statistics.measured import number_clusters
+from tenbin.statistics.special import special
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,8 +113,6 @@ def templates_differ(values: Array, clusters: Sequence[str | None]) -> Differenc
         values: Templates × documents.
         clusters: The cluster of each document.
     """
-    from scipy.special import fdtrc  # type: ignore[import-untyped]
-
     moved = _influences(values[:, None, :], clusters)[:, :, 0]
     templates, count = values.shape[0], len(moved)
     if templates < 2 or count < 2:
@@ -126,7 +125,7 @@ def templates_differ(values: Array, clusters: Sequence[str | None]) -> Differenc
         return Difference(float("inf") if differ else 0.0, 0.0 if differ else 1.0)
     f = between / by_chance
     freedom = (templates - 1, (templates - 1) * (count - 1))
-    return Difference(f, float(fdtrc(*freedom, f)))
+    return Difference(f, float(special().fdtrc(*freedom, f)))
 
 
 def _influences(values: Array, clusters: Sequence[str | None]) -> Array:
