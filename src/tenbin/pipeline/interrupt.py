@@ -91,7 +91,7 @@ def rescuing(save: Callable[[], None], prepare: Callable[[], None] | None = None
     global _rescue
     mine = _rescue = _Rescue(save, prepare)
     timer = threading.Timer(PREPARE_SECONDS, prepare or (lambda: None))
-    timer.daemon = True
+    timer.daemon, timer.name = True, "tenbin-prepare"
     timer.start()
     try:
         yield

@@ -10,8 +10,8 @@ from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 _PACKAGE = "scipy.special"
-_IDLE = "tenbin-stop"
-"""The thread that waits for signals, and imports nothing."""
+_OURS = ("tenbin-stop", "tenbin-prepare")
+"""Threads that wait for a signal or the time, and import this package through here only."""
 _lock = threading.Lock()
 
 
@@ -31,7 +31,7 @@ def _module() -> Any:
     it whole, with the same functions.
     """
     here = threading.current_thread()
-    alone = all(thread is here or thread.name == _IDLE for thread in threading.enumerate())
+    alone = all(thread is here or thread.name in _OURS for thread in threading.enumerate())
     spec = find_spec(_PACKAGE) if alone and _PACKAGE not in sys.modules else None
     if spec is not None:
         sys.modules[_PACKAGE] = module_from_spec(spec)
