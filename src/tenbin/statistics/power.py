@@ -219,8 +219,7 @@ def _is_found(
 
 
 def _normal_points(level: float, power: float) -> tuple[float, float]:
-    from scipy.special import ndtri  # type: ignore[import-untyped]
-
+    ndtri = special().ndtri
     return float(ndtri(1 - level / 2)), float(ndtri(power))
 
 
@@ -236,8 +235,8 @@ def mcnemar_power(
         level: Of the test.
     """
     import numpy as np
-    from scipy.special import bdtr, gammaln
 
+    bdtr, gammaln = special().bdtr, special().gammaln
     if difference <= 0 or discordance <= 0:
         return 0.0
     mean = documents * min(discordance, 1.0)
@@ -259,8 +258,8 @@ def _critical_counts(level: float, size: int) -> Array:
     """By the number of discordant documents, the largest number of the rarer kind at which the test
     rejects; -1 where it never does."""
     import numpy as np
-    from scipy.special import bdtr, bdtrik
 
+    bdtr, bdtrik = special().bdtr, special().bdtrik
     counts = np.arange(1, size)
     few = np.floor(np.maximum(bdtrik(level / 2, counts, 0.5), 0.0))
     few += bdtr(few + 1, counts, 0.5) * 2 < level
