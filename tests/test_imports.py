@@ -43,7 +43,7 @@ def test_lists_of_tasks_need_no_numbers(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_takes_the_light_part_of_scipy(tmp_path: Path) -> None:
-    """One compiled module of it; its packages are half of what a dry run would wait for and hold."""
+    """One compiled module: its packages are half of what a dry run would wait for and hold."""
     given = ["--model", "scripted", "--tasks", "jnli", "--sample_data", "--no_cache"]
     found = imported(tmp_path, "run", *given)
     assert "scipy.special._ufuncs" in found
