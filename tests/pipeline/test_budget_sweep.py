@@ -18,6 +18,8 @@ from tenbin.errors import ConfigError, ResultError
 from tenbin.pipeline.cells import Share, choose_cells, part_cells
 from tenbin.pipeline.prepare import _design, load_data, prompt_settings, prompts_of
 from tenbin.records import Document
+from tenbin.report.html.build import build_page
+from tenbin.results.read import read_run
 
 pytestmark = pytest.mark.usefixtures("cache")
 TEMPLATES = ["0.1", "0.2", "0.2.1", "0.3", "0.4", "0.5", "0.6"]
@@ -252,3 +254,17 @@ def test_a_part_asks_its_documents_and_no_others() -> None:
         made = list(prompts_of(setup, data, prompt_settings(config), None))
         documents = data.for_cell(setup)[0].documents
         assert [one.document for one in made] == [documents[at].id for at in data.asked(setup)]
+
+
+def test_the_page_shows_the_distribution_and_no_part_as_a_score(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    swept(output_path=path)
+    page = build_page([read_run(path)], language="ja")
+    summary = page.summary
+    assert summary.sweeps[0] is not None
+    assert summary.sweeps[0].error is None
+    assert [found.prompts for found in summary.sweeps[0].distributions] == [7]
+    assert summary.charts is not None
+    assert list(summary.charts) == ["distribution-1-1"], "no chart of scores"
+    assert {cell.role for cell in summary.runs[0].cells} == {"part"}
+    assert "jcommonsenseqa 1.1" in summary.charts["distribution-1-1"].title

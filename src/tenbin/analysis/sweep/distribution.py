@@ -49,7 +49,7 @@ class PromptPlace:
     template: str
     shots: int
     published: bool
-    """Whether it is a template of the task file, not a generated format."""
+    """Whether it is a template of the task file: no generated format, no rotated options."""
     format: Mapping[str, str] | None = field(default=None, metadata=ABSENT)
     """Dimension → level of a generated format."""
     n: int
@@ -267,7 +267,7 @@ def _places(
                 id=prompts.ids[one.prompt].removesuffix(f"@{PART}"),
                 template=config.template,
                 shots=config.num_fewshot,
-                published=format_of(config) is None,
+                published=format_of(config) is None and not config.rotation,
                 format=format_of(config),
                 n=counts[one.prompt],
                 value=one.value,

@@ -27,7 +27,7 @@ def review_sweep(run: StoredRun) -> PageSweep | None:
     """Return the report of a sweep; None if the run has one option per task only."""
     options: dict[tuple[str, str], set[str]] = {}
     for id, config in run.result.configs.items():
-        if config.role in (None, "score"):
+        if config.role in (None, "score", "part"):
             options.setdefault((config.task, config.version), set()).add(id)
     swept = {task for task, ids in options.items() if len(ids) > 1}
     if not swept:
@@ -39,7 +39,8 @@ def review_sweep(run: StoredRun) -> PageSweep | None:
     }
     result = run.result.model_copy(update={"configs": configs})
     try:
-        return PageSweep(sweep_report(result, outcomes_of(run.samples())).tasks)
+        found = sweep_report(result, outcomes_of(run.samples()))
+        return PageSweep(found.tasks, found.distributions or ())
     except TenbinError as error:
         return PageSweep(error=error.message)
 

@@ -10,6 +10,7 @@ from tenbin.metrics import filters
 from tenbin.metrics.extraction.explain import ReadingStep
 from tenbin.metrics.patterns import TimeBudget
 from tenbin.report.charts.differences import difference_chart
+from tenbin.report.charts.distribution import distribution_chart
 from tenbin.report.charts.draw import DARK, LIGHT, Chart, draw_svg, svg_size
 from tenbin.report.charts.languages import language_charts
 from tenbin.report.charts.scores import score_chart
@@ -67,9 +68,15 @@ def build_page(
 def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     """Return the charts for a page's summary."""
     say = messages(language)
-    charts = [score_chart(summary.runs, say)]
+    charts: list[Chart | None] = [score_chart(summary.runs, say)]
     for number, sweep in enumerate(summary.sweeps, 1):
-        if sweep is not None and sweep.tasks:
+        if sweep is None:
+            continue
+        charts += [
+            distribution_chart(found, f"distribution-{number}-{at}", say)
+            for at, found in enumerate(sweep.distributions, 1)
+        ]
+        if sweep.tasks:
             charts.append(template_chart(sweep.tasks, number, say))
     for number, found in enumerate(summary.consistency, 1):
         charts += language_charts(found.sets, number, say)

@@ -12,6 +12,7 @@ from typing import Any
 from tenbin.analysis.compare import MetricComparison
 from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
 from tenbin.analysis.document import to_json
+from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.report import TaskSweep
 
 
@@ -137,6 +138,8 @@ class PageSweep:
     """A sweep, or the reason why it could not be analysed."""
 
     tasks: Sequence[TaskSweep] = ()
+    distributions: Sequence[PromptDistribution] = ()
+    """Of tasks that were swept on a budget."""
     error: str | None = None
 
 

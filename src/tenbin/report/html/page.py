@@ -35,6 +35,7 @@ _SCRIPTS = (
     "answer.js",
     "choices.js",
     "overview.js",
+    "distribution.js",
     "templates.js",
     "languages.js",
     "compare.js",

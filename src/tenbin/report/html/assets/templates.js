@@ -5,6 +5,7 @@ import { bare, interval, percent, probability, score } from "./numbers.js";
 import { RUNS, SUMMARY, runName } from "./cells.js";
 import { Table } from "./table.js";
 import { foldedFigure } from "./figure.js";
+import { distributionPart } from "./distribution.js";
 import { metricName, samplesLink, whisker } from "./overview.js";
 
 /** An option's name: its template, and its shots if options differ in them. */
@@ -17,8 +18,9 @@ export function templatesView() {
     sweep
       ? [
           RUNS.length > 1 ? make("h2", {}, `${run + 1} `, foreign(runName(run))) : null,
-          make("p", {}, say("templates_note")),
           sweep.error ? make("p", { class: "caution" }, foreign(sweep.error)) : null,
+          ...(sweep.distributions ?? []).map((found, at) => distributionPart(found, run, at)),
+          sweep.tasks.length ? make("p", {}, say("templates_note")) : null,
           sweep.tasks.length > 1 ? heatTable(sweep) : null,
           foldedFigure(`templates-${run + 1}`),
           ...sweep.tasks.map((task) => taskPart(task, run)),
