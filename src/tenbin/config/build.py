@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tenbin.config.run_config import OPTIONS, RunConfig
-from tenbin.config.values import split_list
+from tenbin.config.values import DECIDED, split_list
 from tenbin.errors import ConfigError
 from tenbin.sandbox.printable import shown
 
@@ -148,6 +148,17 @@ def _check_dependent(values: Mapping[str, Any]) -> None:
     """Refuse what has no effect without another key."""
     if values.get("thinking_budget") is not None and not values.get("thinking"):
         raise ConfigError("--thinking_budget limits thinking, which is off", "add --thinking on")
+    decided = values.get("until") == DECIDED
+    if decided and not values.get("against"):
+        raise ConfigError(
+            "--until decided compares with a stored run, and none is named",
+            "add --against RUN; or give a width, such as --until ±2",
+        )
+    if values.get("against") and not decided:
+        raise ConfigError(
+            "--against has no effect without --until decided",
+            "add it; to compare two finished runs: tenbin compare",
+        )
     if values.get("chat_template_args") and not values.get("apply_chat_template"):
         raise ConfigError(
             "--chat_template_args has no effect without the model's chat template",

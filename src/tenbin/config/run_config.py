@@ -109,9 +109,22 @@ class RunConfig(OptionsRecord):
         values.LIMITS, (), SELECTION, "N[,N…]",
         "documents per task: a number, a fraction below 1, or one per entry of --tasks",
     )  # fmt: skip
+    until: tuple[float, ...] | Literal["decided"] = option(
+        values.UNTIL, (), SELECTION, "±N[,±N…]",
+        "stop a task as soon as its 95 % interval is no wider than ±N points (one number, or one "
+        "per entry of --tasks): documents are asked in random order, block by block. decided: stop "
+        "as soon as the difference to --against is decided, at one of five looks",
+        commands=("run",), recorded="when set",
+    )  # fmt: skip
+    against: str | None = option(
+        values.PATH, None, SELECTION, "RUN",
+        "with --until decided: the stored run that this one is compared with",
+        commands=("run",), recorded="when set",
+    )  # fmt: skip
     seed: int = option(
         values.WHOLE, 1234, PROMPTS, "N",
-        "seed for few-shot examples and sampled answers (default: {default})",
+        "seed for few-shot examples, sampled answers and --until's order of documents (default: "
+        "{default})",
     )  # fmt: skip
     batch_size: int | Literal["auto"] = option(
         values.BATCH_SIZE, "auto", MODEL, "N", "rows per batch, or auto (default)"

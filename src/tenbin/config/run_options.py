@@ -48,8 +48,15 @@ class RunOptions(TypedDict, total=False):
     (default: the task's)"""
     limit: float | str | Sequence[float] | None
     """documents per task: a number, a fraction below 1, or one per entry of --tasks"""
+    until: float | str | Sequence[float] | None
+    """stop a task as soon as its 95 % interval is no wider than ±N points (one number, or one per
+    entry of --tasks): documents are asked in random order, block by block. decided: stop as soon as
+    the difference to --against is decided, at one of five looks"""
+    against: str | os.PathLike[str] | None
+    """with --until decided: the stored run that this one is compared with"""
     seed: int | None
-    """seed for few-shot examples and sampled answers (default: 1234)"""
+    """seed for few-shot examples, sampled answers and --until's order of documents (default:
+    1234)"""
     batch_size: int | Literal["auto"] | None
     """rows per batch, or auto (default)"""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] | None

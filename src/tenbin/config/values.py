@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 CROSSFIT = "crossfit"
+DECIDED = "decided"
 _MOST = 10**18
 """Below what 64 bits hold: databases and tables keep numbers in them."""
 _DEEPEST = 8
@@ -189,6 +190,20 @@ def limits(value: Any) -> tuple[float, ...]:
     return numbers
 
 
+def until(value: Any) -> tuple[float, ...] | str:
+    """Half widths of intervals in points, such as ±2, or `decided`."""
+    if value == DECIDED:
+        return DECIDED
+    try:
+        written = [str(part).removeprefix("+/-").removeprefix("+-") for part in split_list(value)]
+        numbers = tuple(above_zero(one.removeprefix("±")) for one in written)
+    except ValueError:
+        numbers = ()
+    if not numbers or any(number >= 50 for number in numbers) or isinstance(value, bool):
+        raise ValueError("half a width in points, such as ±2 (above 0, below 50), or decided")
+    return numbers
+
+
 def batch_size(value: Any) -> int | str:
     """Rows per batch, or `auto`."""
     if value == "auto":
@@ -343,6 +358,7 @@ SHARE = Kind(whole_or_fraction, "float")
 NAMES = Kind(names, "str | Sequence[str]")
 SHOTS = Kind(shots, "int | str | Sequence[int]")
 LIMITS = Kind(limits, "float | str | Sequence[float]")
+UNTIL = Kind(until, "float | str | Sequence[float]")
 BATCH_SIZE = Kind(batch_size, 'int | Literal["auto"]')
 SELECTION = Kind(selection, "str")
 BUDGET = Kind(budget, "int | str")

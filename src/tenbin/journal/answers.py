@@ -74,6 +74,10 @@ class Answers:
 
     def begin_round(self, name: str) -> None:
         """Name the round of the answers that follow."""
+        if self._journal is not None and self._source is not None:
+            # Of the round before, which a run that asks in blocks has had.
+            self._note_source(self._journal, self._describe())
+            self._source, self._kinds = None, set()
         self._round = name
 
     def write(self, portion: Sequence[tuple[str, Response]]) -> None:

@@ -23,7 +23,7 @@ class AnswerObserver(Protocol):
     """Is told which answers there are, once they are kept."""
 
     def known(self, count: int) -> None:
-        """So many are there from earlier runs; called once, before any new one arrives."""
+        """So many more are there from earlier runs; called before any new one arrives."""
         ...
 
     def answered(self, key: str, response: Response) -> None:
@@ -39,7 +39,9 @@ def ask(
     observer: AnswerObserver | None = None,
     usage: TokenUsage | None = None,
 ) -> TokenUsage:
-    """Answer every request of the queue exactly once.
+    """Answer every request that is open exactly once.
+
+    A run that asks its documents in blocks calls this once a block: each is a round of its own.
 
     Args:
         queue: The requests.
@@ -57,17 +59,19 @@ def ask(
     """
     usage = usage if usage is not None else TokenUsage()
     rounds = Rounds() if backend.capabilities.resumable else None
-    usage.from_journal += _settle_known(queue, answers, rounds)
+    asked, _ = queue.left()
+    known = _settle_known(queue, answers, rounds)
+    usage.from_journal += known
     if observer is not None:
-        observer.known(usage.from_journal)
+        observer.known(known)
     if answers.damaged:
         listener.message(
             f"{answers.damaged:,} answers in {answers.place} are damaged: they are asked again"
         )
-    if usage.from_journal:
+    if known and known == usage.from_journal:
+        # Of several blocks the first that finds any says so.
         listener.message(
-            f"{usage.from_journal:,} of {len(queue):,} answers are in the journal already; "
-            "going on from there"
+            f"{known:,} of {asked:,} answers are in the journal already; going on from there"
         )
     count, work = queue.left()
     if count:

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tenbin.config import RunConfig, pair_numbers
+from tenbin.config.values import DECIDED
 from tenbin.errors import ConfigError
 from tenbin.files.allowed_paths import Reach
 from tenbin.metrics.registry import find_metric, metric_names, used_metric
@@ -56,6 +57,9 @@ class CellSetup:
     cell: Cell
     task: Task
     limit: float | None
+    until: float | Literal["decided"] | None = None
+    """When to stop: half the width of the interval in points, or when a difference is decided;
+    None: when all documents are asked."""
     selects: bool = False
     """Whether its documents choose a template, apart from those that score it."""
     share: Share | None = None
@@ -137,6 +141,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         selected = _with_rotations(selected)
     shots = _per_task(config, "num_fewshot", config.num_fewshot, selected)
     limits = _per_task(config, "limit", config.limit, selected)
+    stops = _stops(config, selected)
     setups: dict[str, CellSetup] = {}
     chosen_tasks = [chosen for entry in selected for chosen in entry]
     if config.template and config.template not in {chosen.template for chosen in chosen_tasks}:
@@ -144,7 +149,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
             f"--template {config.template} changes nothing: every entry of --tasks names its own",
             "leave it out, or name tasks without version and template",
         )
-    for chosen, number, limit in zip(chosen_tasks, shots, limits, strict=True):
+    for chosen, number, limit, until in zip(chosen_tasks, shots, limits, stops, strict=True):
         task = _adjusted(chosen.task, config)
         check_repeats(task)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
@@ -152,12 +157,13 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         own, chosen_by = _shots(config, chosen, task, number)
         for cell in _swept_cells(config, task, chosen.template, own):
             groups = (chosen.group,) if chosen.group else ()
-            setup = CellSetup(cell, task, limit, groups=groups, chosen_by=chosen_by)
+            setup = CellSetup(cell, task, limit, until, groups=groups, chosen_by=chosen_by)
             _check_shown(config, setup, chosen.entry)
             known = setups.setdefault(cell.id, setup)
             if known != setup:
                 raise ConfigError(
-                    f"{chosen.full_id} is asked for twice, with different shots or limits",
+                    f"{chosen.full_id} is asked for twice, with different shots, limits or "
+                    "widths of --until",
                     "name it once, or make two runs",
                 )
             together = tuple(dict.fromkeys((*known.groups, *groups)))
@@ -267,6 +273,16 @@ def _per_task(
     entries = [*config.tasks, *(f"suite {name}" for name in config.suite)]
     paired = pair_numbers(name, numbers, entries)
     return [number for entry, number in zip(selected, paired, strict=True) for _ in entry]
+
+
+def _stops(
+    config: RunConfig, selected: list[list[Selected]]
+) -> Sequence[float | Literal["decided"] | None]:
+    """When each selected task stops."""
+    if config.until == DECIDED:
+        return ["decided" for entry in selected for _ in entry]
+    assert not isinstance(config.until, str)
+    return _per_task(config, "until", config.until, selected)
 
 
 def _shots(

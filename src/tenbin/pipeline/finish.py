@@ -27,6 +27,7 @@ from tenbin.pipeline.prepare import Data
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.pipeline.record import Execution, record, run_file
 from tenbin.pipeline.score import summarise_cells
+from tenbin.pipeline.until import StopRule
 from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Cell, ScoreRow
 from tenbin.records.model_info import engine_notices, engines_of, model_entries
@@ -95,6 +96,8 @@ class RunState:
     folder: RunFolder | None
     replaces: bool = False
     """Whether the folder holds a result of another run, which is to be replaced."""
+    stop_rule: StopRule = field(default_factory=StopRule)
+    """With `--until`: when its tasks stop."""
     template_choice: TemplateChoices | None = None
     """With `--template auto`: what was chosen."""
     leaders: Mapping[str, list[list[str]]] = field(default_factory=dict)
@@ -152,6 +155,7 @@ def finish(
         scale=description.get("scale"),
         template_choice=state.template_choice,
         leaders=state.leaders,
+        stopping=state.stop_rule.entry() if not partial else None,
         asked={cell.id: len(s) for cell, s in state.plan.spans.items()} if partial else None,
         skipped=state.data.skipped,
     )

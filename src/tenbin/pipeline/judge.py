@@ -250,13 +250,13 @@ class Judge:
                 return
 
     def judge_rest(self, report: Callable[[str, int, int], None]) -> None:
-        """Judge all that is left, once every answer is there.
+        """Judge all that is left, once every answer is there; what is held back is not.
 
         Args:
             report: Told about the progress: `Listener.prepare`.
         """
         self.judge_fresh()
-        left = len(self._plan) - len(self.judged)
+        left = len(self._plan) - self._plan.held - len(self.judged)
         counter = ProgressCounter(report, "judging", left)
         for portion in self._not_judged():
             answers = self._answers.read([key for one in portion for key in one.keys])
@@ -265,7 +265,7 @@ class Judge:
 
     def _judge_completed(self, fresh: Mapping[str, Response]) -> None:
         for chunk in chunks(self._plan.completed_by(list(fresh))):
-            waiting = [one for one in chunk if one.number not in self.judged]
+            waiting = [one for one in chunk if self._waits(one.number)]
             earlier = {key for one in waiting for key in one.keys if key not in fresh}
             answers = {**fresh, **self._answers.read(list(earlier))} if earlier else fresh
             for planned in waiting:
@@ -285,7 +285,11 @@ class Judge:
             stop = min(start + CHUNK, len(self._plan))
             if self.judged.missing_between(start, stop):
                 found = self._plan.between(start, stop)
-                yield [planned for planned in found if planned.number not in self.judged]
+                yield [planned for planned in found if self._waits(planned.number)]
+
+    def _waits(self, number: int) -> bool:
+        """Whether a document is asked and not judged yet."""
+        return number not in self.judged and not self._plan.holds(number)
 
     def _add(self, planned: Planned, answers: Mapping[str, Response]) -> None:
         one = judge_planned(self._tasks[planned.prompt.cell], planned, answers)
@@ -304,6 +308,7 @@ class Judge:
             for chunk in self._plan.planned(cell):
                 if time.monotonic() > until:
                     return part
+                chunk = [one for one in chunk if not self._plan.holds(one.number)]
                 rest = [one for one in chunk if one.number not in self.judged]
                 answers = self._answers.find([key for one in rest for key in one.keys])
                 for planned in chunk:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tenbin.pipeline.judge import CellCounts
 from tenbin.records import Cell, ScoreRow
-from tenbin.results.schema import DocumentCounts
+from tenbin.results.schema import DocumentCounts, Stopping
+
+if TYPE_CHECKING:
+    from tenbin.pipeline.group_scores import GroupScore
 
 _LITTLE = 0.5
 """Share of the first token below which the letters are not what the model would say."""
@@ -27,6 +31,26 @@ def partial_notice(counts: Iterable[DocumentCounts]) -> str:
         f"partial: the run was stopped; scores rest on {answered:,} of {asked:,} "
         "documents, which are not a random sample: the same command goes on from here"
     )
+
+
+def stopping_notices(stopping: Stopping | None, groups: Sequence[GroupScore]) -> list[str]:
+    """Lines about scores of runs that stopped early, where they mean less than others."""
+    if stopping is None:
+        return []
+    notices = [
+        f"{id}: stopped by its value: the score and its interval lean towards the decision; "
+        "the difference and its repeated interval do not"
+        for id, one in stopping.decisions.items()
+        if one.decision != "undecided"
+    ]
+    stopped = {*stopping.widths, *stopping.decisions}
+    weighted = [group.id for group in groups if stopped.intersection(group.members)]
+    if weighted:
+        notices.append(
+            f"{listed(weighted)}: means weighted by documents weigh tasks by the documents that "
+            "were asked until they stopped"
+        )
+    return notices
 
 
 def score_notices(

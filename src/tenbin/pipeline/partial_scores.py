@@ -1,14 +1,17 @@
 """progress.json: the partial scores of a run that goes on.
 
 Documents are answered in the order that suits the engine, so those answered so far are no random
-part: what is written says how many documents it rests on.
+part: what is written says how many documents it rests on, and has a standard error but no interval.
+Blocks of `--until` are random parts: after each, a confidence sequence is written, an interval that
+holds however often it is looked at.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -24,6 +27,7 @@ from tenbin.pipeline.judge import Judge, Judged
 from tenbin.pipeline.plan import Plan
 from tenbin.records import Cell, Response
 from tenbin.results.progress import write_progress
+from tenbin.statistics.sequential import confidence_sequence
 
 _SECONDS_BETWEEN = 3.0
 _SECONDS_FOR_KNOWN = {"asking": 0.3, "judging": 1.0}
@@ -39,6 +43,10 @@ class _Sums:
     failed: int = 0
     total: float = 0.0
     squares: float = 0.0
+    bounded: bool = True
+    """Whether all values lie between 0 and the highest there can be."""
+    sequence: Mapping[str, float] | None = None
+    """The confidence sequence after the last block."""
 
     def add(self, value: float | None) -> None:
         if value is None:
@@ -47,6 +55,14 @@ class _Sums:
         self.n += 1
         self.total += value
         self.squares += value * value
+        self.bounded &= self.metric.top is not None and 0 <= value <= self.metric.top
+
+    def end_block(self, largest_cluster: int) -> None:
+        """Note the confidence sequence of the documents so far, which are a random part."""
+        if not self.n or not self.bounded or (top := self.metric.top) is None:
+            return
+        low, high = confidence_sequence(self.total / top, self.n, largest_cluster)
+        self.sequence = {"low": low * top, "high": high * top, "n": self.n}
 
     def entry(self) -> dict[str, Any]:
         mean = self.total / self.n if self.n else None
@@ -61,7 +77,7 @@ class _Sums:
             "failed": self.failed,
             "higher_is_better": self.metric.higher_is_better,
             "unit": "%" if self.metric.percent else "",
-        }
+        } | ({"sequence": dict(self.sequence)} if self.sequence is not None else {})
 
 
 @dataclass(slots=True)
@@ -73,6 +89,8 @@ class _Row:
     sums: dict[str, _Sums]
     """By metric; those whose aggregation is the mean."""
     documents: int = 0
+    clusters: Counter[str] | None = None
+    """Documents by cluster, where the task asks them in blocks."""
 
 
 class PartialScores:
@@ -107,7 +125,7 @@ class PartialScores:
         self._written = 0.0
 
     def known(self, count: int) -> None:
-        """So many answers are there from earlier runs; called before any new one arrives."""
+        """So many more answers are there from earlier runs; called before any new one arrives."""
         self._answered += count
         self.judge.known(count)
 
@@ -123,10 +141,20 @@ class PartialScores:
     def _add(self, one: Judged) -> None:
         row = self._cells[one.planned.prompt.cell]
         row.documents += 1
+        if row.clusters is not None and (group := one.planned.prompt.group) is not None:
+            row.clusters[group] += 1
         for outcome in one.outcomes:
             sums = row.sums.get(outcome.metric)
             if sums is not None:
                 sums.add(outcome.value)
+
+    def end_portion(self) -> None:
+        """All documents that were asked are judged: of tasks with blocks they are a random part."""
+        for row in self._rows:
+            if row.clusters is not None:
+                largest = max(row.clusters.values(), default=1)
+                for sums in row.sums.values():
+                    sums.end_block(largest)
 
     def write(self, state: str) -> None:
         """Write how far the run is: `loading`, `asking`, `judging`, `writing` or `stopped`."""
@@ -173,7 +201,8 @@ def _rows_of(setups: Sequence[CellSetup]) -> list[_Row]:
         id = setup.cell.id
         if setup.share is not None:
             id = f"{setup.task.name}-{setup.task.version}, {setup.share.prompts} prompts"
-        row = rows.setdefault(id, _Row(id, [], _sums_of(setup)))
+        clusters: Counter[str] | None = None if setup.until is None else Counter()
+        row = rows.setdefault(id, _Row(id, [], _sums_of(setup), clusters=clusters))
         row.cells.append(setup.cell)
     return list(rows.values())
 

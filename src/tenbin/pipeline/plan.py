@@ -69,6 +69,8 @@ class Plan:
         self._cells: list[Cell] = []
         self._spans: dict[Cell, range] = {}
         self._count = 0
+        self._held = bytearray()
+        """A mark for each prompt that is held back; empty where none is."""
 
     def add(self, cell: Cell, prompts: Iterable[Prompt], unconditional: bool) -> None:
         """Plan all prompts of a cell.
@@ -109,6 +111,27 @@ class Plan:
     def __len__(self) -> int:
         """How many prompts there are."""
         return self._count
+
+    def hold_back(self) -> None:
+        """Hold back all prompts: only those that are released are asked."""
+        self.queue.hold_back()
+        self._held = bytearray(b"\1") * self._count
+
+    def release(self, numbers: Sequence[int]) -> None:
+        """Let the prompts of these numbers be asked."""
+        for chunk in chunks(numbers):
+            self.queue.release(f"SELECT request FROM uses WHERE prompt IN ({marks(chunk)})", chunk)
+            for number in chunk:
+                self._held[number] = 0
+
+    def holds(self, number: int) -> bool:
+        """Whether the prompt of this number is held back."""
+        return bool(self._held) and bool(self._held[number])
+
+    @property
+    def held(self) -> int:
+        """How many prompts are held back."""
+        return sum(self._held)
 
     @property
     def spans(self) -> Mapping[Cell, range]:

@@ -13,7 +13,7 @@ from tenbin.pipeline.cell_record import cell_config, finished_config, prompt_ent
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.group_scores import GroupScore
 from tenbin.pipeline.judge import JudgedDocuments
-from tenbin.pipeline.notices import partial_notice, score_notices
+from tenbin.pipeline.notices import partial_notice, score_notices, stopping_notices
 from tenbin.pipeline.prepare import Data, count_prompts
 from tenbin.plugins import BACKENDS, Plugin, entry_points
 from tenbin.records import Cell, ScoreRow
@@ -29,6 +29,7 @@ from tenbin.results.schema import (
     MetricDetail,
     PartEntry,
     RunResult,
+    Stopping,
     TemplateChoices,
     UnweightedMean,
     UsageEntry,
@@ -59,6 +60,8 @@ class Execution:
     """With `--then`: the prompts that were run in full, as `RunResult` has them."""
     asked: Mapping[str, int] | None = None
     """Of a run that was stopped: task id → documents that were to be asked."""
+    stopping: Stopping | None = None
+    """With `--until`: when each task stopped."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Task id → why its data could not be had, with `--skip_missing`."""
 
@@ -87,7 +90,12 @@ def record(
     """
     plugins = _used_plugins(config, setups)
     counts = _document_counts(setups, data, judged, execution.asked)
-    warnings = [*data.notices(), *notices, *score_notices(scores, judged.counts_by_cell)]
+    warnings = [
+        *data.notices(),
+        *notices,
+        *score_notices(scores, judged.counts_by_cell),
+        *stopping_notices(execution.stopping, groups),
+    ]
     if execution.asked is not None:
         warnings.insert(0, partial_notice(counts.values()))
     groups = [group for group in groups if group.members]
@@ -138,6 +146,7 @@ def record(
         "scale": execution.scale,
         "template_choice": execution.template_choice,
         "leaders": dict(execution.leaders),
+        "stopping": execution.stopping,
         "group_definitions": {g.id: _group_definition(g) for g in groups if g.parts},
         "chosen_by": {s.cell.id: dict(s.chosen_by) for s in setups if s.chosen_by},
         "skipped": dict(execution.skipped),

@@ -24,6 +24,8 @@ QUEUE_TABLES = (
     # Apart from the texts: whoever settles a request must not write its text again. By number and
     # not by key: keys are hashes, and each would be on a page of its own.
     "CREATE TABLE open (id INTEGER PRIMARY KEY, work REAL NOT NULL)",
+    # Requests of prompts that are held back: neither open nor answered.
+    "CREATE TABLE held (id INTEGER PRIMARY KEY, work REAL NOT NULL)",
     "CREATE TABLE joined (id INTEGER PRIMARY KEY, known INTEGER NOT NULL)",
     "CREATE TABLE walk (id INTEGER PRIMARY KEY, request INTEGER NOT NULL)",
 )
@@ -195,8 +197,24 @@ class RequestQueue:
         return numbers
 
     def __len__(self) -> int:
-        """How many there are, open or not."""
-        return self._count("requests")
+        """How many there are, open or not, without those that are held back."""
+        return self._count("requests") - self._count("held")
+
+    def hold_back(self) -> None:
+        """Hold back all that are open: none is asked until it is released."""
+        self._database.execute("INSERT INTO held SELECT id, work FROM open")
+        self._database.execute("DELETE FROM open")
+
+    def release(self, requests: str, values: Sequence[Any]) -> None:
+        """Open requests that are held back.
+
+        Args:
+            requests: A query for their numbers; those that are not held back stay as they are.
+            values: What the query's marks stand for.
+        """
+        held = f"FROM held WHERE id IN ({requests})"
+        self._database.execute(f"INSERT INTO open SELECT id, work {held}", values)
+        self._database.execute(f"DELETE {held}", values)
 
     def __contains__(self, key: str) -> bool:
         """Whether such a request was ever put here."""
@@ -222,14 +240,17 @@ class RequestQueue:
             yield [key for _, key in rows]
 
     def numbered_keys(self) -> Iterator[dict[str, int]]:
-        """All keys with their requests' numbers, many at a time, in the order of keys.
+        """The keys of open requests with their numbers, many at a time, in the order of keys.
 
         So they stand in a journal too, and whoever looks all of them up reads each of its pages
         once.
         """
         last = ""
         while rows := self._database.execute(
-            "SELECT id, key FROM requests WHERE key > ? ORDER BY key LIMIT ?", (last, CHUNK)
+            # A cross join keeps to the order of the keys' index: nothing is sorted.
+            "SELECT requests.id, key FROM requests CROSS JOIN open USING (id) WHERE key > ? "
+            "ORDER BY key LIMIT ?",
+            (last, CHUNK),
         ).fetchall():
             last = rows[-1][1]
             yield {key: number for number, key in rows}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -48,6 +49,7 @@ from tenbin.pipeline.prepare import (
     prompts_of,
 )
 from tenbin.pipeline.progress import Listener, ProgressCounter
+from tenbin.pipeline.until import StopRule, check_widths, width_rules
 from tenbin.results.folder import RunFolder
 
 __all__ = ["CompletedRun", "backend_settings", "execute", "execute_cells"]
@@ -99,7 +101,8 @@ def execute_cells(
         tools_of(task)  # refuses what is not installed; prompts alone need none of it
     data = load_data(config, setups, listener.transfer)
     setups = data.kept(setups)
-    for notice in [*profile_notices(config, setups), *data.notices()]:
+    widths = check_widths(setups, data)
+    for notice in [*profile_notices(config, setups), *data.notices(), *widths]:
         listener.message(notice)
     with ExitStack() as held:
         if write and folder is None:
@@ -114,9 +117,11 @@ def execute_cells(
             rescuing(lambda: save_part(state), prepare_to_save),
             state.partial_scores as observer,
         ):
-            ask(state.plan.queue, backend, state.answers, listener, observer, state.usage)
-            observer.write("judging")
-            judge.judge_rest(listener.prepare)
+            for _ in state.stop_rule.portions(state.plan, judge.judged, listener.message):
+                ask(state.plan.queue, backend, state.answers, listener, observer, state.usage)
+                observer.write("judging")
+                judge.judge_rest(listener.prepare)
+                observer.end_portion()
             run = finish(state, judge.judged, notify=listener.message)
         return write_completed(state, run, listener)
 
@@ -144,10 +149,15 @@ def _prepare(
     answers = Answers(_journal(config, backend, listener), backend.describe)
     path = folder.path if folder is not None else None
     partial_scores = PartialScores(path, model_name(config), suited, plan, answers)
-    return RunState(
+    state = RunState(
         config, tuple(suited), tuple(notices), data, plan, answers, partial_scores, backend,
         folder, replaces, **more,
     )  # fmt: skip
+    if any(setup.until == "decided" for setup in suited):
+        from tenbin.pipeline.against import decision_rule
+
+        return replace(state, stop_rule=decision_rule(state))
+    return replace(state, stop_rule=StopRule(config.seed, width_rules(plan, suited, config.seed)))
 
 
 def backend_settings(

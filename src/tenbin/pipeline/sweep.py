@@ -53,6 +53,11 @@ def execute_sweep(
     Raises:
         ConfigError: There is one option only.
     """
+    if config.until:
+        raise ConfigError(
+            "--until stops each template after other documents: a sweep compares them on the same",
+            "leave it out; --limit asks fewer documents",
+        )
     if not (config.templates or config.num_fewshot_sweep or config.seeds > 1):
         config = config.replaced(templates=(ALL,))
     _check_options(choose_cells(config))

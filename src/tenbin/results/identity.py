@@ -24,6 +24,7 @@ _SETTINGS = (
     "select_on",
 )
 """Options that affect prompts and are not seen in the tasks as they were asked."""
+_RARE = ("until", "against")
 _MODEL = ("model", "model_args", "dtype", "encoding")
 _NOT_ASKED = ("choices_by", "alias", "limit", "origin")
 """Of a cell's config: known only afterwards, or another word for the number of documents. Of the
@@ -63,10 +64,7 @@ class RunIdentity:
             fingerprint=result.fingerprint,
             configs=result.configs,
             template_hashes={id: one.template_hash for id, one in result.prompts.items()},
-            documents={
-                id: n.asked if n.states("asked") else n.effective
-                for id, n in result.n_samples.items()
-            },
+            documents={id: _documents(result, id) for id in result.n_samples},
             digests={
                 id: {split: [file.sha256 for file in files] for split, files in splits.items()}
                 for id, splits in result.data.items()
@@ -84,6 +82,8 @@ class RunIdentity:
             **{name: self.config.get(name) or None for name in _SETTINGS},
             "template": AUTO if self.chooses_template else None,
             "profile": self.profile,
+            # Only where they are set: runs without them keep the id that they had.
+            **{name: value for name in _RARE if (value := self.config.get(name))},
         }
 
     def tasks(self) -> dict[str, dict[str, object]]:
@@ -97,6 +97,15 @@ class RunIdentity:
             }
             for id, config in self.configs.items()
         }
+
+
+def _documents(result: RunResult, id: str) -> int:
+    """Documents that a task of a stored run was to ask, at most."""
+    counts = result.n_samples[id]
+    if counts.states("asked"):
+        return counts.asked
+    stopped = result.stopping.documents(id) if result.stopping is not None else None
+    return counts.effective if stopped is None else stopped
 
 
 def _functions(config: CellConfig) -> dict[str, object]:
@@ -147,7 +156,8 @@ def _model(before: RunIdentity, now: RunIdentity) -> Iterator[str]:
 
 
 def _settings(old: _Fields, new: _Fields) -> Iterator[str]:
-    for name, value in new.items():
+    for name in dict.fromkeys((*new, *old)):
+        value = new.get(name)
         if old.get(name) != value and name != "encoding":
             yield f"{name}: {_shown(old.get(name))} → {_shown(value)}"
 

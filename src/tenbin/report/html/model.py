@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 from tenbin.analysis.compare import MetricComparison
 from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
@@ -117,6 +117,21 @@ class PartialSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class StopSummary:
+    """How a task of a run with `--until` ended."""
+
+    id: str
+    ended: Literal["reached", "not_reached", "better", "worse", "undecided"]
+    metric: str
+    asked: int
+    documents: int
+    found: str | None
+    """Half the interval's width, or the difference with its repeated interval, in points."""
+    wanted: str
+    """Half the width to reach, or the run that was compared with."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """One run."""
 
@@ -127,6 +142,7 @@ class RunSummary:
     cells: Sequence[CellSummary]
     groups: Sequence[GroupSummary]
     partial: PartialSummary | None
+    stopping: Sequence[StopSummary]
     warnings: Sequence[str]
     command: str
     details: int

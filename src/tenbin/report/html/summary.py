@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from tenbin.config import repeating_command
 from tenbin.report.html.model import (
@@ -14,6 +14,7 @@ from tenbin.report.html.model import (
     PartialSummary,
     RunFacts,
     RunSummary,
+    StopSummary,
     ThinkingSummary,
 )
 from tenbin.report.terminal.run_notes import choice_methods, engine_mode, partial_counts
@@ -56,10 +57,34 @@ def run_summary(
             for id in result.groups
         ],
         partial=None if found is None else PartialSummary(*found),
+        stopping=list(_stops(result)),
         warnings=result.warnings,
         command=repeat_command(result.config),
         details=details,
     )
+
+
+def _stops(result: RunResult) -> Iterator[StopSummary]:
+    """Return how each task of a run with `--until` ended."""
+    if result.stopping is None:
+        return
+    for id, one in result.stopping.widths.items():
+        ended: Literal["reached", "not_reached"] = "reached" if one.reached else "not_reached"
+        half = None if one.half_width is None else f"{one.half_width:.2f}"
+        yield StopSummary(
+            id, ended, one.metric, one.stopped_at, one.documents, half, f"{one.target:g}"
+        )
+    for id, decided in result.stopping.decisions.items():
+        scale = 1 if result.details[id][decided.metric].unit == "%" else 100
+        difference = None
+        if decided.looks:
+            last = decided.looks[-1]
+            ends = [scale * last.difference, scale * last.low, scale * last.high]
+            difference = "{:+.1f} [{:+.1f}, {:+.1f}]".format(*ends)
+        yield StopSummary(
+            id, decided.decision, decided.metric, decided.stopped_at, decided.documents,
+            difference, result.stopping.against or "",
+        )  # fmt: skip
 
 
 def _facts(result: RunResult, samples: Iterable[CellSamples]) -> RunFacts:

@@ -184,7 +184,17 @@ def _score(entry: dict[str, Any]) -> dict[str, Any]:
         "n": count(entry.get("n", 0), "n"),
         "failed": count(entry.get("failed", 0), "failed"),
         "unit": text(entry.get("unit"), "unit"),
+        "sequence": _sequence(entry.get("sequence")),
     }
+
+
+def _sequence(found: Any) -> dict[str, Any] | None:
+    """Return the confidence sequence of a score; None where there is none."""
+    if found is None:
+        return None
+    entry = mapping(found, "sequence")
+    ends = {name: number(entry.get(name), "sequence") for name in ("low", "high")}
+    return {**ends, "n": count(entry.get("n", 0), "sequence")}
 
 
 def _age(moment: Any) -> float:

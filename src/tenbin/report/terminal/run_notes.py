@@ -63,6 +63,35 @@ def without_parts(result: RunResult) -> RunResult:
     return result.model_copy(update={"details": details})
 
 
+def stopping_lines(result: RunResult) -> list[str]:
+    """Return a line per task that `--until` stopped, or that was to be stopped and was not."""
+    if result.stopping is None:
+        return []
+    lines = []
+    for id, one in result.stopping.widths.items():
+        half = "no interval" if one.half_width is None else f"±{one.half_width:.2f} points"
+        blocks = f"{len(one.blocks)} block{'s' if len(one.blocks) > 1 else ''}"
+        asked = f"{one.stopped_at:,} of {one.documents:,} documents in {blocks}, in random order"
+        said = f"stopped at ±{one.target:g}" if one.reached else f"±{one.target:g} was not reached"
+        lines.append(f"until: {id}: {said}: {one.metric} {half} after {asked}")
+    for id, decided in result.stopping.decisions.items():
+        scale = 1 if result.details[id][decided.metric].unit == "%" else 100
+        line = f"until: {id}: {decided.decision} than {result.stopping.against}: "
+        if decided.decision == "undecided":
+            line = f"until: {id}: undecided against {result.stopping.against}: "
+        if decided.looks:
+            last = decided.looks[-1]
+            line += (
+                f"{decided.metric} {scale * last.difference:+.1f} points, repeated 95 % interval "
+                f"[{scale * last.low:+.1f}, {scale * last.high:+.1f}], z {last.z:+.2f} at a "
+                f"boundary of {last.boundary:.2f}; "
+            )
+        looks = f"{len(decided.looks)} look{'s' if len(decided.looks) != 1 else ''}"
+        line += f"{looks}, {decided.stopped_at:,} of {decided.documents:,} documents"
+        lines.append(line)
+    return lines
+
+
 def is_unscored(details: Iterable[MetricDetail]) -> bool:
     """Whether no document of a task was scored by any metric."""
     return not any(detail.n for detail in details)

@@ -23,6 +23,7 @@ from tenbin.report.terminal.run_notes import (
     part_lines,
     partial_lines,
     sampling_lines,
+    stopping_lines,
     thinking_lines,
     tool_lines,
     unscored_lines,
@@ -48,6 +49,8 @@ def print_results(result: RunResult, console: Console | None = None) -> None:
         console.print(Text(line), soft_wrap=True)
     result = without_parts(result)
     _print_scores(result, console)
+    for line in stopping_lines(result):
+        console.print(Text(line), soft_wrap=True)
     for line in unscored_lines(result):
         console.print(Text(line, style="red"), soft_wrap=True)
     _print_precision(result, console)

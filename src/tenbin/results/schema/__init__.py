@@ -33,17 +33,27 @@ from tenbin.results.schema.result import (
     stderr_key,
 )
 from tenbin.results.schema.sample import Sample, SampledAnswer, SampleOutcome, arrow_schema
+from tenbin.results.schema.stopping import (
+    BlockEntry,
+    DecidedStop,
+    LookEntry,
+    Stopping,
+    WidthStop,
+)
 
 __all__ = [
     "SCHEMA_VERSION",
+    "BlockEntry",
     "CellConfig",
     "DataFileEntry",
+    "DecidedStop",
     "Detectable",
     "DocumentCounts",
     "EngineAnswers",
     "FunctionEntry",
     "GenerationLengths",
     "GroupDefinition",
+    "LookEntry",
     "MetricDetail",
     "MetricScore",
     "OriginEntry",
@@ -56,11 +66,13 @@ __all__ = [
     "SampleOutcome",
     "SampledAnswer",
     "SamplesFile",
+    "Stopping",
     "TemplateChoice",
     "TemplateChoices",
     "ThinkingEntry",
     "UnweightedMean",
     "UsageEntry",
+    "WidthStop",
     "arrow_schema",
     "result_fault",
     "stderr_key",

@@ -26,6 +26,7 @@ from tenbin.results.schema.entries import (
     TemplateChoices,
     UsageEntry,
 )
+from tenbin.results.schema.stopping import Stopping
 
 SCHEMA_VERSION = 3
 
@@ -145,6 +146,9 @@ class RunResult(Record):
         default_factory=dict,
         description="With `--then`: task and version to the ids that lead a sweep on a budget, for "
         "each fold of the documents those that lead on the others; absent otherwise.",
+    )
+    stopping: Stopping | None = Field(
+        default=None, description="With `--until`: when each task stopped; absent otherwise."
     )
     samples: SamplesFile | None = Field(
         default=None, description="Identifies the samples that belong to this result."

@@ -1,7 +1,7 @@
 // The runs of a served folder, polled every few seconds, with progress and partial scores.
 
 import { announce, fill, foreign, make, say } from "./elements.js";
-import { count, duration, moment, score } from "./numbers.js";
+import { count, duration, moment, score, span } from "./numbers.js";
 import { Table } from "./table.js";
 
 const SECONDS = 3;
@@ -48,9 +48,10 @@ function runningPart(run) {
     { label: say("answered"), number: true, show: (row) => `${count(row.cell.answered)} / ${count(row.cell.documents)}` },
     { label: say("metric"), show: (row) => foreign(row.name, null, "span", { class: "mono" }) },
     { label: say("value"), number: true, class: "value", show: (row) => score(row.entry.value, row.entry.unit) },
-    { label: "±", number: true, show: (row) => score(row.entry.stderr, row.entry.unit) },
+    { label: say("standard_error"), number: true, show: (row) => score(row.entry.stderr, row.entry.unit) },
+    rows.some((row) => row.entry.sequence) ? { label: say("confidence_sequence"), number: true, show: (row) => (row.entry.sequence ? `${span(row.entry.sequence.low, row.entry.sequence.high, row.entry.unit)} (n = ${count(row.entry.sequence.n)})` : "–") } : null,
     { label: say("failed"), number: true, show: (row) => make("span", { class: row.entry.failed ? "some" : "none" }, count(row.entry.failed)) },
-  ], rows, { copies: false, hideCaption: true });
+  ].filter(Boolean), rows, { copies: false, hideCaption: true });
   return make(
     "article",
     { class: "running-run" },

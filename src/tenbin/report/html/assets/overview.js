@@ -62,6 +62,7 @@ function runHead(run, at) {
     RUNS.length > 1 ? make("p", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" })) : null,
     make("dl", { class: "facts" }, pairs.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, foreign(value))))),
     run.partial ? make("p", { class: "caution", role: "alert" }, say("partial_run", { n: count(run.partial.answered), all: count(run.partial.asked) })) : null,
+    run.stopping.map((one) => make("p", { class: "stopped" }, foreign(one.id, null, "span", { class: "mono" }), ": ", say(`stop_${one.ended}`, { metric: one.metric, found: one.found ?? "–", wanted: one.wanted, n: count(one.asked), all: count(one.documents) }))),
     run.sample_data ? make("p", { class: "caution" }, say("sample_data_note")) : null,
     run.warnings.length ? make("p", { class: "caution" }, say("warnings_count", { n: run.warnings.length }), " ", make("a", { href: "#/details" }, say("see_details"))) : null,
   );
