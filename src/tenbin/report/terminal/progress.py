@@ -87,7 +87,7 @@ class LineProgress(Listener):
         self._total = self._done = 0
         self._estimate = _Estimate(0.0)
         self._started = self._printed = 0.0
-        self._portions = 0
+        self._announced = False
 
     def message(self, text: str) -> None:
         """Print a line."""
@@ -108,15 +108,12 @@ class LineProgress(Listener):
             self.message(line)
 
     def start(self, total: int, work: float) -> None:
-        """Announce the first requests; the model may have to be loaded first.
-
-        Of a run that asks in blocks, later ones are told about by what they show.
-        """
+        """Announce the first requests, for which the model may have to be loaded."""
         self._total, self._done = total, 0
         self._estimate = _Estimate(work)
         self._started = self._printed = time.monotonic()
-        self._portions += 1
-        if self._portions == 1:
+        if not self._announced:
+            self._announced = True
             requests = "1 request" if total == 1 else f"{total:,} requests"
             self.message(f"{requests}; waiting for the model to load")
 
@@ -134,11 +131,8 @@ class LineProgress(Listener):
             self.message(f"{self._done:,} of {self._total:,} answered{shown}")
 
     def finish(self) -> None:
-        """Print the number of answers and the time they took; of a later block if it took long."""
-        seconds = time.monotonic() - self._started
-        if self._portions > 1 and seconds < _SECONDS_BETWEEN_LINES:
-            return
-        took = _clock(seconds)
+        """Print the number of answers and the time they took."""
+        took = _clock(time.monotonic() - self._started)
         self.message(f"{self._done:,} of {self._total:,} answered in {took}")
 
 
