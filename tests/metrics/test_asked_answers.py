@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tenbin.metrics.extraction import read_flexible, read_strict
+from tenbin.metrics.extraction.flexible import read_flexible
+from tenbin.metrics.extraction.strict import read_strict
 from tenbin.records import Task
 from tenbin.tasks.registry import load_registry
 

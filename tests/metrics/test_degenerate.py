@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tenbin.metrics.extraction import read_flexible, read_strict
 from tenbin.metrics.extraction.alternation import WITHIN_CLAUSE, _symbols, alternation
 from tenbin.metrics.extraction.clean import fold, normalise_unicode, simplify, strip_thinking
-from tenbin.metrics.extraction.flexible import read_part, shorten_repetition
+from tenbin.metrics.extraction.flexible import read_flexible, read_part, shorten_repetition
 from tenbin.metrics.extraction.phrases import KEYS, LANGUAGES, load_literals
 from tenbin.metrics.extraction.sections import parts_to_read
+from tenbin.metrics.extraction.strict import read_strict
 from tenbin.metrics.repetition import find_repetition, shorten
 
 from .test_extraction import CASES

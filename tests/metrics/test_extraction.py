@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tenbin.errors import TaskError
 from tenbin.metrics import filters
-from tenbin.metrics.extraction import read_flexible, read_strict
 from tenbin.metrics.extraction.clean import strip_thinking
 from tenbin.metrics.extraction.explain import explain_flexible
+from tenbin.metrics.extraction.flexible import read_flexible
 from tenbin.metrics.extraction.phrases import (
     KEYS,
     LANGUAGES,
@@ -25,6 +25,7 @@ from tenbin.metrics.extraction.phrases import (
     load_phrases,
     native_letters,
 )
+from tenbin.metrics.extraction.strict import read_strict
 
 _HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = [

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tenbin.metrics.extraction import read_flexible, read_number
+from tenbin.metrics.extraction.flexible import read_flexible
+from tenbin.metrics.extraction.numbers import read_number
 from tenbin.metrics.extraction.pmmeval import read_pmmeval_letter, read_pmmeval_number
 from tenbin.metrics.judge import judge
 from tenbin.records import Cell, Prompt, Text

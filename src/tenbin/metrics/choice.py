@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterable, Sequence
 
 from tenbin.metrics.base import Choices, metric
-from tenbin.metrics.extraction import MOST_CHOICES, read_flexible
+from tenbin.metrics.extraction import MOST_CHOICES
 from tenbin.metrics.extraction.clean import normalise_unicode
 from tenbin.records import Picked
 
@@ -97,6 +97,8 @@ def named_choice(picked: Picked, language: str) -> int | None:
         return picked.choice
     labels, letters = picked.labels, string.ascii_uppercase
     if len(labels) <= MOST_CHOICES and "".join(labels) == letters[: len(labels)]:
+        from tenbin.metrics.extraction.flexible import read_flexible
+
         found = read_flexible(picked.text, language, len(labels))
         return None if found is None else letters.index(found)
     return find_label(picked.text, labels)

@@ -8,15 +8,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import TaskError, guess_at
-from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible, explain_number
 from tenbin.metrics.options import FUNCTION, check_options
 from tenbin.metrics.patterns import TimeBudget, UnjudgedError, may_be_slow
 from tenbin.metrics.steps import ENDS, FILTERS, MISS, SAY_COUNT, Answers, Setting, Step, shown
 from tenbin.records import STEPS_OVER_ROWS, Failure, TaskFunction
 from tenbin.sandbox.patterns import compile_pattern
+
+if TYPE_CHECKING:
+    from tenbin.metrics.extraction.explain import ReadingStep
 
 Steps = tuple[tuple[str | TaskFunction, Mapping[str, Any]], ...]
 
@@ -181,6 +183,8 @@ def explain(
         choices: How many options the question offers.
         budget: Shared by the texts of a report, so that a slow pattern is tried once.
     """
+    from tenbin.metrics.extraction.explain import ReadingStep, explain_flexible, explain_number
+
     try:
         check(steps, sys.maxsize)
         check_choices(steps, choices)
@@ -214,6 +218,8 @@ def _told(
     name: str, options: Mapping[str, Any], text: str, setting: Setting, budget: TimeBudget
 ) -> ReadingStep:
     """What a step makes of a text; nothing where its pattern takes too long."""
+    from tenbin.metrics.extraction.explain import ReadingStep
+
     source = options.get("regex_pattern")
     watched = source is not None and may_be_slow(source, text)
     if watched and budget.is_spent(str(source)):

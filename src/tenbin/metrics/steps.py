@@ -16,10 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tenbin.errors import TaskError
-from tenbin.metrics.extraction import MOST_CHOICES, read_flexible, read_number, read_strict
-from tenbin.metrics.extraction.labels import read_label
-from tenbin.metrics.extraction.pmmeval import read_pmmeval_letter, read_pmmeval_number
-from tenbin.metrics.extraction.short_answer import read_short_answer
+from tenbin.metrics.extraction import MOST_CHOICES
 from tenbin.metrics.options import (
     ANYTHING,
     COUNT,
@@ -115,11 +112,15 @@ class Setting:
 
 @step("choice_letter_strict", letters=26)
 def _read_strict(text: str, setting: Setting) -> str | None:
+    from tenbin.metrics.extraction.strict import read_strict
+
     return read_strict(text, setting.known_choices)
 
 
 @step("choice_letter_flexible", letters=MOST_CHOICES)
 def _read_flexible(text: str, setting: Setting) -> str | None:
+    from tenbin.metrics.extraction.flexible import read_flexible
+
     return read_flexible(text, setting.language, setting.known_choices)
 
 
@@ -127,26 +128,36 @@ def _read_flexible(text: str, setting: Setting) -> str | None:
 def _read_label(
     text: str, setting: Setting, *, labels: Mapping[str, Sequence[str]] | None = None
 ) -> str | None:
+    from tenbin.metrics.extraction.labels import read_label
+
     return read_label(text, labels or {})
 
 
 @step("short_answer")
 def _read_short_answer(text: str, setting: Setting) -> str | None:
+    from tenbin.metrics.extraction.short_answer import read_short_answer
+
     return read_short_answer(text)
 
 
 @step("pmmeval_letter", guess=SWITCH)
 def _read_pmmeval_letter(text: str, setting: Setting, *, guess: bool = True) -> str | None:
+    from tenbin.metrics.extraction.pmmeval import read_pmmeval_letter
+
     return read_pmmeval_letter(text, setting.language, guess)
 
 
 @step("pmmeval_number")
 def _read_pmmeval_number(text: str, setting: Setting) -> str | None:
+    from tenbin.metrics.extraction.pmmeval import read_pmmeval_number
+
     return read_pmmeval_number(text)
 
 
 @step("number_flexible")
 def _read_number(text: str, setting: Setting) -> str | None:
+    from tenbin.metrics.extraction.numbers import read_number
+
     return read_number(text, setting.language)
 
 

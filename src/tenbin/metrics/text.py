@@ -7,7 +7,6 @@ import string
 from collections.abc import Sequence
 
 from tenbin.metrics.base import metric
-from tenbin.metrics.extraction.numerals import plain_number
 from tenbin.metrics.options import PATTERNS, SWITCH
 from tenbin.metrics.patterns import substitute
 
@@ -74,5 +73,7 @@ def number_match(answer: str, references: Sequence[str]) -> float:
 
     12, 12.0, 012 and +12 are one number, and 1,080 is 1080. A text that is no number equals none.
     """
+    from tenbin.metrics.extraction.numerals import plain_number
+
     number = plain_number(answer)
     return float(number is not None and any(number == plain_number(one) for one in references))

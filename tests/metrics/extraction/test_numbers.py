@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tenbin.errors import TaskError
-from tenbin.metrics.extraction import read_number
 from tenbin.metrics.extraction.explain import explain_number
 from tenbin.metrics.extraction.number_words import (
     NUMBER_LANGUAGES,
     check_number_words,
     load_number_words,
 )
+from tenbin.metrics.extraction.numbers import read_number
 from tenbin.metrics.extraction.numerals import canonical, find_numerals, plain_number
 from tenbin.metrics.filters import apply, explain
 from tenbin.metrics.text import number_match

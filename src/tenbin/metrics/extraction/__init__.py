@@ -7,10 +7,9 @@ stands.
 Numbers: `numbers` reads free text: `number_form` brings it into a plain form, `numerals` finds the
 numbers and their values, `number_mentions` says what each is there for, and `number_statements`
 finds the one that is called the answer.
+
+These modules hold hundreds of patterns: they are imported where a text is read.
 """
 
-from tenbin.metrics.extraction.flexible import MOST_CHOICES, read_flexible
-from tenbin.metrics.extraction.numbers import read_number
-from tenbin.metrics.extraction.strict import read_strict
-
-__all__ = ["MOST_CHOICES", "read_flexible", "read_number", "read_strict"]
+MOST_CHOICES = 8
+"""Letters from I on are words of their own in too many languages to be read as choices."""

@@ -29,10 +29,6 @@ from tenbin.metrics.extraction.stance import Stance, is_announced, join_lists, s
 from tenbin.metrics.extraction.strict import read_strict
 from tenbin.metrics.repetition import shorten
 
-MOST_CHOICES = 8
-"""Letters from I on are words of their own in too many languages to be read as choices."""
-
-
 _KEPT = 512
 _KEPT_PERIODS = 12
 
