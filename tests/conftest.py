@@ -78,10 +78,10 @@ Install = Callable[..., None]
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Install a package of one module with entry points of the group `tenbin.metrics`."""
     from tenbin.metrics.registry import find_metric
-    from tenbin.plugins import METRICS, entry_points
+    from tenbin.plugins import METRICS, installed
 
     def forget() -> None:
-        entry_points.cache_clear()
+        installed.cache_clear()
         find_metric.cache_clear()
 
     monkeypatch.syspath_prepend(str(tmp_path))

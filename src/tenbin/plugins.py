@@ -11,7 +11,7 @@ when the name is used for the first time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 BACKENDS, METRICS, TASKS = "tenbin.backends", "tenbin.metrics", "tenbin.tasks"
+_GROUPS = (BACKENDS, METRICS, TASKS)
 """The groups of entry points that tenbin reads."""
 
 
@@ -88,17 +89,27 @@ class Plugin:
         )
 
 
-@lru_cache
 def entry_points(group: str) -> Mapping[str, Plugin]:
     """The entry points of a group by name; nothing is imported.
 
     Args:
         group: `tenbin.backends`, `tenbin.metrics` or `tenbin.tasks`.
     """
+    return installed()[group]
+
+
+@lru_cache(maxsize=1)
+def installed() -> Mapping[str, Mapping[str, Plugin]]:
+    """The entry points of all groups; they are read at once, since that reads every package."""
     from importlib import metadata
 
+    every = metadata.entry_points()
+    return {group: _plugins(group, every.select(group=group)) for group in _GROUPS}
+
+
+def _plugins(group: str, entries: Iterable[EntryPoint]) -> dict[str, Plugin]:
     found: dict[str, Plugin] = {}
-    for entry in metadata.entry_points(group=group):
+    for entry in entries:
         package, version = ("unknown", "?") if entry.dist is None else _identity(entry.dist)
         rival = found[entry.name].origin if entry.name in found else ""
         found[entry.name] = Plugin(group, entry.name, entry.value, package, version, entry, rival)

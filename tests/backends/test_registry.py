@@ -45,10 +45,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0")
         lines = [f"{name} = {target}" for name, target in points.items()]
         (metadata / "entry_points.txt").write_text("\n".join(["[tenbin.backends]", *lines]))
-        plugins.entry_points.cache_clear()
+        plugins.installed.cache_clear()
 
     yield write
-    plugins.entry_points.cache_clear()
+    plugins.installed.cache_clear()
     for name in set(sys.modules) - before:
         if name.partition(".")[0] in ("my_package", "other"):
             del sys.modules[name]
@@ -197,6 +197,6 @@ def test_an_unknown_name_lists_installed_backends(install: Install) -> None:
 def test_importing_tenbin_reads_no_entry_points() -> None:
     code = (
         "import tenbin.api, tenbin.cli, tenbin.backends.registry, tenbin.plugins as plugins\n"
-        "assert plugins.entry_points.cache_info().misses == 0"
+        "assert plugins.installed.cache_info().misses == 0"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

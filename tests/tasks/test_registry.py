@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tenbin.errors import PluginError, TaskError
-from tenbin.plugins import entry_points
+from tenbin.plugins import installed
 from tenbin.records import Parallel
 from tenbin.tasks.registry import Registry, load_registry
 
@@ -252,11 +252,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
             f"[tenbin.tasks]\n{package} = {value or package}\n", encoding="utf-8"
         )
         monkeypatch.syspath_prepend(tmp_path)
-        entry_points.cache_clear()
+        installed.cache_clear()
         return folder
 
     yield made
-    entry_points.cache_clear()
+    installed.cache_clear()
 
 
 def test_tasks_of_an_installed_package(install: Callable[..., Path]) -> None:

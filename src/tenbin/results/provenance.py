@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -24,20 +25,28 @@ _LIBRARIES = (
 )
 
 
+_VERSION = re.compile(r"^Version: *(\S+)\s*$", re.MULTILINE)
+
+
 def library_versions() -> dict[str, str]:
     """Versions of everything that a score can depend on."""
     versions = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:
-            versions[name] = importlib.metadata.version(name)
+            described = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+        # The line by itself: `version` parses the whole description with it, as an e-mail.
+        line = _VERSION.search(described.read_text("METADATA") or "")
+        versions[name] = line[1] if line else described.version
     return versions
 
 
 def git_revision() -> str | None:
     """The revision of tenbin's own checkout, with `+dirty` if files differ; None outside one."""
     folder = Path(__file__).resolve().parent
+    if not any((above / ".git").exists() for above in folder.parents):
+        return None
     try:
         head = _git(folder, "rev-parse", "HEAD")
         if not _git(folder, "ls-files", "--", Path(__file__).name):

@@ -14,7 +14,7 @@ OutputType = Literal["multiple_choice", "generate_until", "loglikelihood_rolling
 class Block(BaseModel):
     """Refuses keys it does not know, so that a misspelt one is not silently ignored."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class GenerationBlock(Block):
@@ -92,7 +92,7 @@ class OptionsBlock(Block):
 class MetricBlock(BaseModel):
     """One entry of `metric_list`; further keys are the metric's own options."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
     metric: str
     name: str | None = None
@@ -107,7 +107,7 @@ class MetricBlock(BaseModel):
 class StepBlock(BaseModel):
     """One step of a filter; further keys are the step's own options."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
     function: str
 

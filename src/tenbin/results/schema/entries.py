@@ -28,7 +28,13 @@ class Record(BaseModel):
     """A part of result.json. Types are taken as they are: `"5"` is not a number."""
 
     model_config = ConfigDict(
-        frozen=True, strict=True, extra="allow", populate_by_name=True, protected_namespaces=()
+        frozen=True,
+        strict=True,
+        extra="allow",
+        populate_by_name=True,
+        protected_namespaces=(),
+        # Validators are built for the records that a command uses, when it uses them.
+        defer_build=True,
     )
 
     def states(self, field: str) -> bool:
