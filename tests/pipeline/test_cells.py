@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tenbin.config import build_config
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, TaskError
+from tenbin.pipeline.cell_record import cell_config
 from tenbin.pipeline.cells import choose_cells, profile_notices, selecting_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.requests import content_key
@@ -154,3 +155,68 @@ def test_the_profile_lm_eval_keeps_zero_shots_and_takes_the_first_answer(tmp_pat
         text = LM_EVAL_FILE.replace("temperature: 0.5,", f"temperature: 0.5, top_k: {stated},")
         (tmp_path / "made.yaml").write_text(text, encoding="utf-8")
         assert choose_cells(theirs)[0].task.sampling == expected, "what a file says stands"
+
+
+def test_formats_stand_in_place_of_the_template_or_beside_those_named() -> None:
+    found = cells(tasks="jnli-1.1,jcommonsenseqa", formats=3, seed=5)
+    assert len(found) == 6
+    assert all("-f-" in id for id in found)
+    beside = cells(tasks="jnli-1.1", formats=3, seed=5, templates="0.2,0.3~1")
+    assert set(beside) == {*found[:3], "jnli-1.1-0.2", "jnli-1.1-0.3~1"}
+    vetoed = cells(tasks="jnli-1.1", formats=3, seed=5, exclude_formats=found[0])
+    assert vetoed[:2] == found[1:3]
+    assert len(vetoed) == 3
+
+
+def test_formats_know_whether_examples_are_shown() -> None:
+    for options in ({"num_fewshot": 3}, {"num_fewshot_sweep": "0,3"}):
+        setups = choose_cells(
+            build_config({"tasks": "jnli", "formats": 8, "sample_data": True, **options})
+        )
+        assert {bool(setup.template.reverses_examples) for setup in setups} == {True, False}
+
+
+def test_formats_that_cannot_be_asked() -> None:
+    with pytest.raises(ConfigError, match="names its template, and --formats"):
+        cells(tasks="jnli-1.1-0.2", formats=3)
+    with pytest.raises(ConfigError, match="--template names one"):
+        cells(tasks="jnli", formats=3, template="0.2")
+    with pytest.raises(ConfigError, match="none were asked for"):
+        cells(tasks="jnli", exclude_formats="scored=text")
+    with pytest.raises(ConfigError, match="among its dimensions"):
+        cells(tasks="jnli", formats=3, rotations=True)
+    with pytest.raises(TaskError, match=r"jsquad .* declares no prompt formats"):
+        cells(tasks="jsquad", formats=3)
+
+
+def test_examples_are_reversed_where_the_format_says_so() -> None:
+    """The same examples before the same question, in the other order."""
+    drawn, reversed_ = "f-000000000000000000", "f-000000000000001000"
+    config = build_config(
+        {
+            "tasks": f"jnli-1.3-{drawn},jnli-1.3-{reversed_}",
+            "num_fewshot": 3,
+            "sample_data": True,
+            "limit": 2,
+        }
+    )
+    setups = choose_cells(config)
+    data = load_data(config, setups)
+    first, second = (list(prompts_of(one, data, prompt_settings(config), None)) for one in setups)
+    for one, other in zip(first, second, strict=True):
+        assert other.examples == one.examples[::-1]
+        assert other.continuations == one.continuations
+        assert other.text != one.text
+        assert sorted(other.text.split("\n\n")) == sorted(one.text.split("\n\n"))
+
+
+def test_results_record_the_levels_of_a_format() -> None:
+    ids = "jnli-1.3-f-000000000000000000,jnli-1.3-0.2"
+    format, published = map(
+        cell_config, choose_cells(build_config({"tasks": ids, "sample_data": True}))
+    )
+    assert format.format is not None
+    assert format.format["option_style"] == "A."
+    assert format.format["casing"] == "–"
+    assert published.format is None
+    assert "format" not in published.model_fields_set

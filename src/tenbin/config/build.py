@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tenbin.config.run_config import OPTIONS, RunConfig
+from tenbin.config.run_config import AUTO, OPTIONS, RunConfig
 from tenbin.config.values import DECIDED, split_list
 from tenbin.errors import ConfigError
 from tenbin.sandbox.printable import shown
@@ -171,6 +171,21 @@ def _check_sweep(values: Mapping[str, Any]) -> None:
     if values.get("template") and values.get("templates"):
         raise ConfigError(
             "--template names one template and --templates several", "give one of them"
+        )
+    if values.get("formats") and values.get("template") not in (None, AUTO):
+        raise ConfigError(
+            "--template names one template and --formats asks for others",
+            "leave one of them out, or name the template with --templates",
+        )
+    if values.get("formats") and values.get("rotations") and not values.get("templates"):
+        raise ConfigError(
+            "--rotations rotates templates, and --formats has the rotation among its dimensions",
+            "leave --rotations out, or name templates with --templates",
+        )
+    if values.get("exclude_formats") and not values.get("formats"):
+        raise ConfigError(
+            "--exclude_formats leaves prompt formats out, but none were asked for",
+            "add --formats N",
         )
     if values.get("num_fewshot_sweep") and values.get("num_fewshot"):
         raise ConfigError(

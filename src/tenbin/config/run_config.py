@@ -67,6 +67,18 @@ class RunConfig(OptionsRecord):
         values.NAMES, (), SWEEP, "NAMES", "names or patterns, or all (the default)",
         also=("doctor",),
     )  # fmt: skip
+    formats: int | None = option(
+        values.count_up_to("MOST_FORMATS"), None, SELECTION, "N",
+        "ask N prompt formats of each task, sampled by --seed from the grammar that its file "
+        "declares, in place of a template; with --templates besides those (docs/prompt-formats.md)",
+        recorded="when set",
+    )  # fmt: skip
+    exclude_formats: tuple[str, ...] = option(
+        values.NAMES, (), SELECTION, "IDS|LEVELS|FILE",
+        "leave prompt formats out of --formats: by id, by dimension=level (language=english), or "
+        "by a file with one of these on each line",
+        recorded="when set",
+    )  # fmt: skip
     num_fewshot_sweep: tuple[int, ...] = option(
         values.SHOTS, (), SWEEP, "N,N…", "numbers of few-shot examples to try, such as 0,1,3,5"
     )

@@ -26,6 +26,12 @@ class RunOptions(TypedDict, total=False):
     documents that are not scored"""
     templates: str | Sequence[str] | None
     """names or patterns, or all (the default)"""
+    formats: int | None
+    """ask N prompt formats of each task, sampled by --seed from the grammar that its file declares,
+    in place of a template; with --templates besides those (docs/prompt-formats.md)"""
+    exclude_formats: str | Sequence[str] | None
+    """leave prompt formats out of --formats: by id, by dimension=level (language=english), or by a
+    file with one of these on each line"""
     num_fewshot_sweep: int | str | Sequence[int] | None
     """numbers of few-shot examples to try, such as 0,1,3,5"""
     seeds: int | None

@@ -89,6 +89,8 @@ def cell_config(setup: CellSetup) -> CellConfig:
         rare["origin"] = _origin(task.origin)
     if template.rotation:
         rare["rotation"] = template.rotation
+    if template.format is not None:
+        rare["format"] = dict(template.format)
     return config.model_copy(update=rare) if rare else config
 
 
@@ -153,6 +155,8 @@ def template_hash(template: Template) -> str:
         parts.append({"example": own})
     if template.rotation:
         parts.append({"rotation": template.rotation})
+    if template.reverses_examples:
+        parts.append({"reverses_examples": True})
     return content_key(*parts)
 
 

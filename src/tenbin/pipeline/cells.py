@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +21,7 @@ from tenbin.records import INSTRUCTIONS, Cell, Group, MetricUse, Task, Template
 from tenbin.tasks.installed import included_place
 from tenbin.tasks.registry import load_registry
 from tenbin.tasks.rotation import (
+    FORMAT,
     MARK,
     all_templates,
     rotations_of,
@@ -135,7 +137,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         expansion = registry.expansion(config.template)
         entries += [expansion.suite(name) for name in config.suite]
     selected = [_swept_templates(config, chosen) for chosen in entries]
-    if every_template and not (config.template or config.templates):
+    if every_template and not (config.template or config.templates or config.formats):
         selected = [_all_templates(entry) for entry in selected]
     if config.rotations:
         selected = _with_rotations(selected)
@@ -143,6 +145,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
     limits = _per_task(config, "limit", config.limit, selected)
     stops = _stops(config, selected)
     setups: dict[str, CellSetup] = {}
+    formatted: set[str] = set()
     chosen_tasks = [chosen for entry in selected for chosen in entry]
     if config.template and config.template not in {chosen.template for chosen in chosen_tasks}:
         raise ConfigError(
@@ -155,7 +158,8 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
         task = with_trust(task, config)
         own, chosen_by = _shots(config, chosen, task, number)
-        for cell in _swept_cells(config, task, chosen.template, own):
+        task, templates = _with_formats(config, chosen, task, own, formatted)
+        for cell in _swept_cells(config, task, templates, own):
             groups = (chosen.group,) if chosen.group else ()
             setup = CellSetup(cell, task, limit, until, groups=groups, chosen_by=chosen_by)
             _check_shown(config, setup, chosen.entry)
@@ -458,7 +462,11 @@ def _asked(templates: tuple[str, ...], task: Task) -> list[str]:
         for written in templates
     }
     templates = tuple(dict.fromkeys(name for names in matching.values() for name in names))
-    missing = [name for name in templates if split_rotation(name)[0] not in task.templates]
+    missing = [
+        name
+        for name in templates
+        if split_rotation(name)[0] not in task.templates and not name.startswith(FORMAT)
+    ]
     if missing:
         raise ConfigError(
             f"--templates: {task.name} {task.version} has no template {missing[0]!r}",
@@ -468,13 +476,48 @@ def _asked(templates: tuple[str, ...], task: Task) -> list[str]:
     return list(templates)
 
 
-def _swept_cells(config: RunConfig, task: Task, template: str, shots: int) -> list[Cell]:
-    """One cell for each number of shots and each draw of examples.
+def _with_formats(
+    config: RunConfig, chosen: Selected, task: Task, shots: int, known: set[str]
+) -> tuple[Task, list[str]]:
+    """The task with its formats among its templates, and the names of those that are asked.
+
+    Args:
+        config: What the user wrote.
+        chosen: What was selected.
+        task: Its task, as it is asked.
+        shots: Examples of each prompt.
+        known: Tasks whose formats are asked already, under another template; this one is added.
+
+    Raises:
+        ConfigError: The entry names its template.
+        TaskError: The task declares no formats, or too few.
+    """
+    if config.formats is None:
+        return task, [chosen.template]
+    if chosen.named:
+        raise ConfigError(
+            f"{chosen.entry!r} names its template, and --formats asks for others",
+            f"write {task.name}-{task.version} to ask its prompt formats",
+        )
+    published = [chosen.template] if config.templates else []
+    if f"{task.name}-{task.version}" in known:
+        return task, published
+    known.add(f"{task.name}-{task.version}")
+    from tenbin.tasks.prompt_formats import excluded_formats, sample_formats, with_formats
+
+    most = max(config.num_fewshot_sweep or (shots,))
+    excluded = excluded_formats(config.exclude_formats)
+    formats = sample_formats(task, config.formats, config.seed, excluded, most)
+    return with_formats(task, formats), [*published, *(one.id for one in formats)]
+
+
+def _swept_cells(config: RunConfig, task: Task, templates: list[str], shots: int) -> list[Cell]:
+    """One cell for each template, each number of shots and each draw of examples.
 
     Without examples there is nothing to draw, so a cell without shots stands once.
     """
     cells = []
-    for number in config.num_fewshot_sweep or (shots,):
+    for template, number in product(templates, config.num_fewshot_sweep or (shots,)):
         for seed in range(config.seed, config.seed + (config.seeds if number else 1)):
             mark = f"@{number}shot" if config.num_fewshot_sweep else ""
             mark += f"@seed{seed}" if config.seeds > 1 and number else ""
@@ -489,7 +532,7 @@ def _check_sweep(config: RunConfig, cells: Iterable[Cell]) -> None:
         ConfigError: Examples are to be drawn anew but no prompt shows any, or a choice is to be
             made and there is nothing to choose from.
     """
-    if config.select_on and not (config.templates or config.num_fewshot_sweep):
+    if config.select_on and not (config.templates or config.formats or config.num_fewshot_sweep):
         raise ConfigError(
             "--select_on says where a template is chosen, but there is nothing to choose from",
             "use it with --template auto, or with `tenbin sweep`",

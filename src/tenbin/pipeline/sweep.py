@@ -58,7 +58,8 @@ def execute_sweep(
             "--until stops each template after other documents: a sweep compares them on the same",
             "leave it out; --limit asks fewer documents",
         )
-    if not (config.templates or config.num_fewshot_sweep or config.seeds > 1):
+    swept = config.templates or config.formats or config.num_fewshot_sweep or config.seeds > 1
+    if not swept:
         config = config.replaced(templates=(ALL,))
     _check_options(choose_cells(config))
     if config.then:
@@ -215,7 +216,7 @@ def _check_options(setups: list[CellSetup]) -> None:
         raise ConfigError(
             "there is nothing to sweep over: every task has one template, one number of shots "
             "and one draw",
-            "give --templates, --num_fewshot_sweep or --seeds",
+            "give --templates, --formats, --num_fewshot_sweep or --seeds",
         )
 
 

@@ -118,6 +118,8 @@ class _Bench:
 
     def _draft(self, document: Document) -> Draft:
         examples = self.draw.examples(document)
+        if self.assembly.template.reverses_examples:
+            examples = examples[::-1]
         shown = [self.wordings.example(example) for example in examples]
         question = self.wordings.question(document)
         texts = self.assembly.prompts(shown, question)

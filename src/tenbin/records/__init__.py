@@ -5,6 +5,7 @@ names derived from their own fields.
 """
 
 from tenbin.records.document import Document, Prompt
+from tenbin.records.format_grammar import FormatGrammar, FormatWording, Instruction, LabelWords
 from tenbin.records.outcome import Outcome, ScoreRow
 from tenbin.records.request import Generate, Place, Request, Rolling, Score
 from tenbin.records.response import (
@@ -22,6 +23,7 @@ from tenbin.records.task import (
     DEFAULT_TEMPLATE,
     INSTRUCTIONS,
     MOST_CHOICES,
+    MOST_FORMATS,
     MOST_REPEATS,
     MOST_SHOTS,
     MOST_TOKENS,
@@ -56,6 +58,7 @@ __all__ = [
     "DEFAULT_TEMPLATE",
     "INSTRUCTIONS",
     "MOST_CHOICES",
+    "MOST_FORMATS",
     "MOST_REPEATS",
     "MOST_SHOTS",
     "MOST_TOKENS",
@@ -72,11 +75,15 @@ __all__ = [
     "FewshotPlan",
     "FilterUse",
     "Finish",
+    "FormatGrammar",
+    "FormatWording",
     "Generate",
     "Group",
     "GroupMean",
     "GroupMetric",
+    "Instruction",
     "Kind",
+    "LabelWords",
     "MetricUse",
     "OptionFields",
     "Outcome",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
+from tenbin.records.format_grammar import FormatGrammar
+
 Kind = Literal["choice", "generate", "perplexity", "loglikelihood"]
 """How a task asks: score given choices, generate text, score a whole text, or score one given
 answer after its prompt."""
@@ -31,6 +33,10 @@ MOST_TOKENS = 10_000_000
 
 
 MOST_SHOTS = 10_000
+
+
+MOST_FORMATS = 10_000
+"""Prompt formats of one task in one run."""
 
 
 MOST_REPEATS = 10_000
@@ -148,6 +154,10 @@ class Template:
     rotation: int = 0
     """Places that the options of questions and examples are rotated by: with 2, the third option of
     the row is shown first. The gold answer moves along. Needs `Task.options`."""
+    reverses_examples: bool = False
+    """Whether examples are shown in the reverse of the order they were drawn in."""
+    format: Mapping[str, str] | None = None
+    """Of a format: dimension → level. None: the template is one that somebody wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,6 +485,8 @@ class Task:
     """Judges a document in place of the metrics: gives a value for each metric's name."""
     options: OptionFields | None = None
     """None: its file does not say where its options are, and no template can be rotated."""
+    formats: FormatGrammar | None = None
+    """What formats of it are made of; None: its file declares nothing."""
     tags: tuple[str, ...] = ()
     """Names that select it together with others, without a common score."""
     origin: TaskOrigin | None = None

@@ -13,6 +13,7 @@ OWN_KEYS = frozenset(
         "default_template",
         "example_target",
         "family",
+        "formats",
         "labels",
         "language",
         "languages",

@@ -19,6 +19,7 @@ from tenbin.records import (
     Dataset,
     FewshotPlan,
     FilterUse,
+    FormatGrammar,
     Kind,
     MetricUse,
     OptionFields,
@@ -223,6 +224,7 @@ def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task
         default_shots=file.num_fewshot or 0,
         parallel=_parallel(file, name, part),
         options=_options(file, layers, num_choices),
+        formats=_formats(layers, language, kind, templates[default]),
     )
 
 
@@ -250,6 +252,20 @@ def _options(
     return OptionFields(
         known.pop(), tuple(given.lists), tuple(given.fields), given.gold, tuple(given.fixed)
     )
+
+
+def _formats(
+    layers: list[OverrideBlock], language: str, kind: Kind, template: Template
+) -> FormatGrammar | None:
+    """The grammar of its prompt formats; None where the file declares none."""
+    blocks = [layer.formats for layer in layers if layer.formats is not None]
+    if not blocks:
+        return None
+    if kind != "choice" or not isinstance(template.target, str | int):
+        raise TaskError("formats are for multiple_choice tasks with one right answer")
+    from tenbin.tasks.prompt_formats.grammar import grammar_of
+
+    return grammar_of(blocks, language, template.target)
 
 
 def _num_choices(

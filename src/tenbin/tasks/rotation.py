@@ -11,6 +11,8 @@ from tenbin.errors import TaskError
 from tenbin.records import Task, Template
 
 MARK = "~"
+FORMAT = "f-"
+"""What the ids of prompt formats begin with."""
 
 
 def split_rotation(name: str) -> tuple[str, int]:
@@ -29,7 +31,7 @@ def rotated_name(base: str, rotation: int) -> str:
 def shows_options(task: Task, template: Template) -> bool:
     """Whether a prompt of the template shows the options, in an order that can be another one."""
     options = task.options
-    if options is None or task.origin is not None:
+    if options is None or task.origin is not None or template.format is not None:
         return False
     if template.name.partition("+")[0] in options.fixed:
         return False
@@ -50,7 +52,7 @@ def all_templates(task: Task) -> tuple[str, ...]:
 
 
 def with_template(task: Task, name: str) -> Task:
-    """The task with a template of this name, which may be a rotated one.
+    """The task with a template of this name, which may be a rotated one or a prompt format.
 
     Raises:
         TaskError: There is no such template.
@@ -58,6 +60,15 @@ def with_template(task: Task, name: str) -> Task:
     if name in task.templates:
         return task
     base, rotation = split_rotation(name)
+    if base.startswith(FORMAT):
+        # Only now: other names do without the grammar.
+        from tenbin.tasks.prompt_formats import with_format
+
+        if rotation:
+            raise TaskError(
+                f"{name}: a prompt format has its rotation in its id, and no {MARK}{rotation}"
+            )
+        return with_format(task, name)
     if base not in task.templates:
         raise TaskError(
             f"{task.name} {task.version} has no template {name!r}",

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tenbin.records import MOST_CHOICES, MOST_REPEATS, MOST_SHOTS, MOST_TOKENS, Compared
 
+_MOST_OPTIONS = 10
+"""Options that every style of formats has symbols for."""
 OutputType = Literal["multiple_choice", "generate_until", "loglikelihood_rolling"]
 
 
@@ -119,6 +121,50 @@ class FilterBlock(Block):
     filter: list[StepBlock]
 
 
+class InstructionBlock(Block):
+    """An instruction that asks for a symbol otherwise than for a text."""
+
+    letter: str
+    text: str
+
+
+class LabelWordsBlock(Block):
+    """One entry of `labels:` of a format's wording."""
+
+    words: Annotated[list[str], Field(min_length=2, max_length=_MOST_OPTIONS)]
+    instructions: list[str | InstructionBlock]
+    answers: Annotated[list[str], Field(min_length=1)]
+    needs_instruction: bool = False
+
+
+class SymbolsBlock(Block):
+    """The words for the symbols of options."""
+
+    letter: str
+    number: str
+
+
+class FormatWordingBlock(Block):
+    """The words of formats in one language."""
+
+    names: dict[str, Annotated[list[str], Field(min_length=1)]]
+    answers: list[str] = Field(default_factory=list)
+    instructions: list[str | InstructionBlock] = Field(default_factory=list)
+    labels: dict[str, LabelWordsBlock] = Field(default_factory=dict)
+    symbols: SymbolsBlock = SymbolsBlock(letter="letter", number="number")
+    colon: str = ": "
+
+
+class FormatsBlock(Block):
+    """The parts that prompt formats are made of (docs/prompt-formats.md)."""
+
+    inputs: dict[str, str] | None = None
+    options: Annotated[list[str], Field(min_length=2, max_length=_MOST_OPTIONS)] | None = None
+    numeric_options: bool | None = None
+    native: FormatWordingBlock | None = None
+    english: FormatWordingBlock | None = None
+
+
 class OverrideBlock(WordingBlock):
     """What a version or a language changes."""
 
@@ -133,6 +179,7 @@ class OverrideBlock(WordingBlock):
     metric_list: list[MetricBlock] | None = None
     filter_list: list[FilterBlock] | None = None
     variants: dict[str, WordingBlock] | None = None
+    formats: FormatsBlock | None = None
 
 
 class CitationBlock(Block):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from tenbin.errors import TaskError
 from tenbin.tasks.formats import is_group, is_own
-from tenbin.tasks.rotation import MARK, all_templates, split_rotation, with_template
+from tenbin.tasks.rotation import FORMAT, MARK, all_templates, split_rotation, with_template
 from tenbin.tasks.summary import TaskSummary, summary_of
 
 if TYPE_CHECKING:
@@ -314,7 +314,8 @@ class Selection:
 
     def _template(self, task: TaskSummary, wording: str | None) -> str:
         chosen = wording or self.template or task.default_template
-        if split_rotation(chosen)[0] not in task.templates:
+        base = split_rotation(chosen)[0]
+        if base not in task.templates and not base.startswith(FORMAT):
             raise TaskError(
                 f"{self.entry!r}: {task.name} {task.version} has no template {chosen!r}",
                 f"templates of {task.name} {task.version}: {', '.join(task.templates)}",

@@ -229,6 +229,11 @@ class CellConfig(Record):
         description="Places that the options were rotated by: option `i` of the row was shown at "
         "position `(i - rotation) mod options`; absent if they were shown as the row has them.",
     )
+    format: dict[str, str] | None = Field(
+        default=None,
+        description="Of a prompt format: dimension of the grammar to its level, `–` where the "
+        "dimension has no effect; absent for templates that somebody wrote.",
+    )
     choices_by: str | None = Field(
         default=None, description="How choices were made; null if there were none."
     )

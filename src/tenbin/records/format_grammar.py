@@ -1,0 +1,75 @@
+"""The parts of prompt formats that a task file declares under `formats:`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction, as it asks for a symbol of an option and for the text of one.
+
+    `{symbol}` stands for the word for such a symbol, the name of a part for its label.
+    """
+
+    letter: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelWords:
+    """One set of words for the labels of a task, with the wording that fits them."""
+
+    words: tuple[str, ...]
+    """Empty where documents have options of their own."""
+    instructions: tuple[Instruction, ...]
+    answers: tuple[str, ...]
+    """What may stand before the answer, such as `Relation`."""
+    needs_instruction: bool = False
+    """Whether the words mean something only after a question, as yes and no do."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormatWording:
+    """The words of a task's formats in one language."""
+
+    language: str
+    names: Mapping[str, tuple[str, ...]]
+    """Part of the input, or `options` → what it may be called."""
+    labels: Mapping[str, LabelWords]
+    """Sets of label words by name; one without words where documents have options."""
+    symbols: tuple[str, str] = ("letter", "number")
+    """The words for the letter and for the number of an option."""
+    colon: str = ": "
+
+    @property
+    def first(self) -> LabelWords:
+        """The first set: all have as many words, instructions and cues."""
+        return next(iter(self.labels.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class FormatGrammar:
+    """Everything that the formats of a task are made of."""
+
+    inputs: Mapping[str, str]
+    """Part of the input → its Jinja source, in the order they are shown."""
+    options: tuple[str, ...]
+    """Jinja sources of a document's options; empty where the options are the label words."""
+    target: str | int
+    """The gold answer: an index, or a field that holds it."""
+    wordings: Mapping[str, FormatWording]
+    """`native`, `english`, or both."""
+    numeric_options: bool = False
+    """Whether options may be numbers, which numbers as symbols would be confused with."""
+
+    @property
+    def wording(self) -> FormatWording:
+        """The first wording: counts of names, instructions and cues are the same in all."""
+        return next(iter(self.wordings.values()))
+
+    @property
+    def count(self) -> int:
+        """Options of a question."""
+        return len(self.options) or len(self.wording.first.words)

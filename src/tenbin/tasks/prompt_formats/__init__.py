@@ -1,0 +1,20 @@
+"""Prompt formats: templates that a grammar makes of the parts that a task file declares.
+
+A format is one level for each dimension; its id says them all, and is the name of its template.
+"""
+
+from tenbin.tasks.prompt_formats.exclusions import excluded_formats
+from tenbin.tasks.prompt_formats.format_id import PromptFormat, is_format, read_format
+from tenbin.tasks.prompt_formats.sample import sample_formats
+from tenbin.tasks.prompt_formats.template import format_template, with_format, with_formats
+
+__all__ = [
+    "PromptFormat",
+    "excluded_formats",
+    "format_template",
+    "is_format",
+    "read_format",
+    "sample_formats",
+    "with_format",
+    "with_formats",
+]

@@ -1,0 +1,167 @@
+"""A reproducible sample of a task's formats, with each level of each dimension about as often."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from tenbin.errors import TaskError
+from tenbin.records import FormatGrammar, Task
+from tenbin.tasks.prompt_formats.dimensions import BY_NAME, DIMENSIONS, OF_EXAMPLES
+from tenbin.tasks.prompt_formats.exclusions import read_exclusions
+from tenbin.tasks.prompt_formats.format_id import (
+    PromptFormat,
+    canonical,
+    made_format,
+    require_grammar,
+    usable_levels,
+)
+from tenbin.tasks.prompt_formats.rules import broken_rule
+
+_Key = tuple[str, str, str]
+"""Language of the wording, dimension, level."""
+_CANDIDATES = 8
+"""Formats that are drawn for each place of the sample, of which the rarest is taken."""
+_TRIES = 20_000
+"""Draws without a new format after which there are taken to be no more."""
+_MISSES = 300
+"""Excluded formats in a row after which all others are taken to be excluded too."""
+
+
+def sample_formats(
+    task: Task, count: int, seed: int, excluded: Collection[str] = (), shots: int = 0
+) -> tuple[PromptFormat, ...]:
+    """So many formats of a task; a larger sample begins with the smaller one.
+
+    Formats that are excluded drop out and the next ones of the same sequence follow, so that a veto
+    leaves the others as they are.
+
+    Args:
+        task: A task that declares formats.
+        count: How many.
+        seed: The same seed gives the same formats.
+        excluded: Ids, and levels as `dimension=level`.
+        shots: Examples in the prompts: without, the dimensions of examples keep their first level.
+
+    Raises:
+        TaskError: The task declares no formats, has fewer, or an exclusion names nothing.
+    """
+    grammar = require_grammar(task)
+    exclusions = read_exclusions(task, excluded)
+    found: list[PromptFormat] = []
+    misses = 0
+    for one in _sequence(grammar, seed, shots):
+        misses = misses + 1 if exclusions.exclude(one) else 0
+        if not misses:
+            found.append(one)
+        if len(found) == count:
+            return tuple(found)
+        if misses == _MISSES:
+            break
+    raise TaskError(
+        f"{task.name} {task.version}: {count:,} prompt formats were asked for, "
+        f"and {len(found):,} were found",
+        "ask for fewer with --formats, or exclude fewer with --exclude_formats",
+    )
+
+
+def _sequence(grammar: FormatGrammar, seed: int, shots: int) -> Iterator[PromptFormat]:
+    """Different formats, until no new one is found.
+
+    What is about examples has a generator of its own: all else is the same with and without them.
+    """
+    worded, of_examples = _generator(seed, "formats"), _generator(seed, "examples of formats")
+    counts: Counter[_Key] = Counter()
+    seen: set[str] = set()
+    usable = {
+        language: {
+            one.name: usable_levels(grammar, one.name, language)[
+                : 1 if one.name in OF_EXAMPLES else None
+            ]
+            for one in DIMENSIONS[1:]
+        }
+        for language in grammar.wordings
+    }
+    while True:
+        drawn: list[PromptFormat] = []
+        for _ in range(_TRIES):
+            one = _drawn(grammar, usable, counts, worded)
+            if one is not None and one.id not in seen:
+                drawn.append(one)
+                if len(drawn) == _CANDIDATES:
+                    break
+        if not drawn:
+            return
+        best = min(drawn, key=lambda one: sum(counts[key] ** 2 for key in _keys(one)))
+        seen.add(best.id)
+        counts.update(_keys(best))
+        yield _with_examples(grammar, best, shots, counts, of_examples)
+
+
+def _generator(seed: int, purpose: str) -> random.Random:
+    digest = hashlib.sha256(json.dumps([purpose, seed]).encode()).digest()
+    return random.Random(int.from_bytes(digest[:8], "big"))
+
+
+def _keys(format: PromptFormat) -> list[_Key]:
+    """What is to be balanced: levels within a language, since some exist in one alone."""
+    language = format.choices["language"]
+    return [
+        ("", "language", language),
+        *((language, *pair) for pair in format.levels.items() if pair[0] not in OF_EXAMPLES),
+    ]
+
+
+def _drawn(
+    grammar: FormatGrammar,
+    usable: Mapping[str, Mapping[str, tuple[str, ...]]],
+    counts: Counter[_Key],
+    generator: random.Random,
+) -> PromptFormat | None:
+    """A format at random, rare levels more often; None where a rule excludes it."""
+    language = _rare(tuple(usable), "", "language", counts, generator)
+    choices = {"language": language}
+    for name, levels in usable[language].items():
+        choices[name] = _rare(levels, language, name, counts, generator)
+    choices = canonical(grammar, choices)
+    return None if broken_rule(grammar, choices) else made_format(grammar, choices)
+
+
+def _rare(
+    levels: Sequence[str],
+    language: str,
+    name: str,
+    counts: Counter[_Key],
+    generator: random.Random,
+) -> str:
+    """One of the levels, those that were taken less often before with more weight."""
+    if len(levels) == 1:
+        return levels[0]
+    seen = [counts[language, name, level] for level in levels]
+    least = min(seen)
+    return generator.choices(levels, [1 / (1 + count - least) ** 2 for count in seen])[0]
+
+
+def _with_examples(
+    grammar: FormatGrammar,
+    format: PromptFormat,
+    shots: int,
+    counts: Counter[_Key],
+    generator: random.Random,
+) -> PromptFormat:
+    """The format with levels of what is about examples, where so many are shown."""
+    choices, language = dict(format.choices), format.choices["language"]
+    for name, least in OF_EXAMPLES.items():
+        if shots < least:
+            continue
+        possible = [
+            level
+            for level in BY_NAME[name].levels(grammar)
+            if not broken_rule(grammar, {**choices, name: level})
+        ]
+        choices[name] = _rare(possible, language, name, counts, generator)
+        counts[language, name, choices[name]] += 1
+    return made_format(grammar, choices)

@@ -1,0 +1,342 @@
+"""Formats of the catalogue's tasks: ids, samples, vetoes, and that nothing but the form changes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tenbin.data import DataChoice, load_documents
+from tenbin.errors import TaskError
+from tenbin.prompts.render import word
+from tenbin.records import Document, FormatGrammar, Task, Template
+from tenbin.tasks.prompt_formats import (
+    PromptFormat,
+    excluded_formats,
+    format_template,
+    read_format,
+    sample_formats,
+    with_formats,
+)
+from tenbin.tasks.prompt_formats.dimensions import (
+    BY_NAME,
+    DIGITS,
+    DIMENSIONS,
+    STYLES,
+    symbols_of,
+    wording_of,
+)
+from tenbin.tasks.prompt_formats.rules import RULES, broken_rule
+from tenbin.tasks.registry import Registry, load_registry
+
+REGISTRY = load_registry()
+DECLARED = {
+    f"{one.name}-{one.version}": REGISTRY.task(one.name, one.version)
+    for one in REGISTRY.summaries()
+    if one.kind == "choice" and "formats:" in Path(one.source).read_text(encoding="utf-8")
+}
+"""Tasks that declare formats in their own files."""
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return REGISTRY
+
+
+@pytest.fixture
+def questions() -> Task:
+    return REGISTRY.task("jcommonsenseqa", "1.1")
+
+
+@pytest.fixture
+def inferences() -> Task:
+    return REGISTRY.task("jnli", "1.3")
+
+
+def grammar_of(task: Task) -> FormatGrammar:
+    assert task.formats is not None
+    return task.formats
+
+
+def changed(task: Task, **levels: str) -> str:
+    """The id of the task's first format with other levels of some dimensions."""
+    grammar = grammar_of(task)
+    digits = ["0"] * len(DIMENSIONS)
+    for at, dimension in enumerate(DIMENSIONS):
+        if dimension.name in levels:
+            digits[at] = DIGITS[dimension.levels(grammar).index(levels[dimension.name])]
+    return "f-" + "".join(digits)
+
+
+def documents(task: Task) -> list[Document]:
+    loaded = load_documents(task.dataset, task.split, DataChoice(sample_data=True))
+    return list(loaded.documents)
+
+
+def test_an_id_says_everything(questions: Task) -> None:
+    for one in sample_formats(questions, 50, 7, shots=3):
+        assert re.fullmatch(r"f-[0-9a-z]{18}", one.id)
+        assert read_format(questions, one.id) == one
+        made = format_template(questions, one.id)
+        assert made.name == one.id
+        assert made.format == one.levels
+
+
+def test_ids_and_texts_stay_what_they_are(questions: Task, inferences: Task) -> None:
+    made = format_template(questions, "f-121010307100010204")
+    assert made.text == (
+        "OPTIONS -\n(1) {{ choice4 }}\n(2) {{ choice0 }}\n(3) {{ choice1 }}\n(4) {{ choice2 }}\n"
+        "(5) {{ choice3 }}\nQUESTION - {{ question }}\n"
+        "Select the number of the most suitable answer among those given.\nCORRECT ANSWER -"
+    )
+    assert made.choices == ("(2)", "(3)", "(4)", "(5)", "(1)")
+    assert (made.description, made.target_delimiter) == ("", " ")
+    assert made.fewshot_delimiter == "\n\n---\n\n"
+    made = format_template(inferences, "f-020001117031110001")
+    assert made.description.startswith("前提が正しいとすると、仮説は正しいですか。")
+    assert made.text == (
+        "[前提]：{{ premise }}\n\n[仮説]：{{ hypothesis }}\n\n"
+        "[選択肢]：(1) いいえ (2) どちらとも言えない (3) はい\n\n[回答]："
+    )
+    assert made.choices == ("はい", "いいえ", "どちらとも言えない")
+    assert [one.id for one in sample_formats(questions, 3, 1234)] == [
+        "f-030103202101010002",
+        "f-110210210001000004",
+        "f-100001302110010002",
+    ]
+
+
+def test_the_sample_is_reproducible_and_grows(questions: Task) -> None:
+    sample = sample_formats(questions, 60, 3)
+    assert sample_formats(questions, 20, 3) == sample[:20]
+    assert len({one.id for one in sample}) == 60
+    assert {one.id for one in sample_formats(questions, 60, 4)} != {one.id for one in sample}
+
+
+def test_levels_are_about_as_frequent_as_each_other(questions: Task, inferences: Task) -> None:
+    for task in (questions, inferences):
+        sample = sample_formats(task, 100, 1234, shots=3)
+        languages = Counter(one.levels["language"] for one in sample)
+        assert abs(languages["native"] - languages["english"]) <= 6
+        for language in languages:
+            for name in sample[0].levels:
+                counts = Counter(
+                    one.levels[name] for one in sample if one.levels["language"] == language
+                )
+                del counts["–"]
+                # A dash needs lines and texts, an examples' newline a single line: both are rarer.
+                counts.pop("-", None)
+                if len(counts) > 1:
+                    assert max(counts.values()) - min(counts.values()) <= 6, (name, counts)
+
+
+def test_examples_add_their_dimensions_and_change_no_other(questions: Task) -> None:
+    without = sample_formats(questions, 40, 11)
+    shown = sample_formats(questions, 40, 11, shots=3)
+    for one, other in zip(without, shown, strict=True):
+        assert one.levels["example_order"] == "drawn"
+        assert one.levels["between_examples"] == "blank-line"
+        differing = {name for name in one.levels if one.levels[name] != other.levels[name]}
+        assert differing <= {"example_order", "between_examples"}
+    assert {one.levels["example_order"] for one in shown} == {"drawn", "reversed"}
+    one_shot = sample_formats(questions, 40, 11, shots=1)
+    assert {one.levels["example_order"] for one in one_shot} == {"drawn"}
+
+
+def test_a_veto_leaves_the_others_as_they_are(questions: Task, tmp_path: Path) -> None:
+    sample = sample_formats(questions, 20, 5)
+    vetoed = sample[3].id
+    kept = sample_formats(questions, 20, 5, [vetoed])
+    assert kept[:19] == sample[:3] + sample[4:]
+    assert sample_formats(questions, 20, 5, [f"jnli-1.3-{vetoed}"]) == sample
+    assert sample_formats(questions, 20, 5, [f"jcommonsenseqa-1.1-{vetoed}"]) == kept
+    native = sample_formats(questions, 20, 5, ["language=english", "option_style=①"])
+    assert {one.levels["language"] for one in native} == {"native"}
+    assert "①" not in {one.levels["option_style"] for one in native}
+    assert [one for one in sample if one in native] == [
+        one
+        for one in sample
+        if one.levels["language"] == "native" and one.levels["option_style"] != "①"
+    ]
+    file = tmp_path / "vetoes.txt"
+    file.write_text(f"# read on Monday\n{vetoed}  # too terse\n\nlanguage=english\n")
+    assert excluded_formats([str(file), "scored=text"]) == (
+        vetoed, "language=english", "scored=text",
+    )  # fmt: skip
+
+
+def test_a_veto_that_names_nothing_is_refused(questions: Task, tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="no dimension 'colour'"):
+        sample_formats(questions, 2, 1, ["colour=red"])
+    with pytest.raises(TaskError, match="no level 'esperanto'"):
+        sample_formats(questions, 2, 1, ["language=esperanto"])
+    with pytest.raises(TaskError, match="nowhere: neither the id"):
+        excluded_formats(["nowhere"])
+    file = tmp_path / "vetoes.txt"
+    file.write_text("f-0\nwhat is this\n")
+    with pytest.raises(TaskError, match="line 2: 'what is this'"):
+        excluded_formats([str(file)])
+
+
+def test_more_formats_than_there_are(questions: Task) -> None:
+    grammar = grammar_of(questions)
+    every = [
+        f"{dimension.name}={level}"
+        for dimension in DIMENSIONS
+        for level in dimension.levels(grammar)[2:]
+    ]
+    with pytest.raises(TaskError, match="1,000 prompt formats were asked for, and 0 were found"):
+        sample_formats(questions, 1000, 1, [*every, "language=native", "language=english"])
+
+
+BREAKS: dict[str, dict[str, str]] = {
+    "letter-needs-symbols": {"option_style": "-"},
+    "wide-marks-in-their-languages": {"language": "english", "after_labels": "wide-colon"},
+    "native-letters-in-their-languages": {"language": "english", "option_style": "native"},
+    "dashes-on-lines": {"option_style": "-", "scored": "text", "between_options": "comma"},
+    "one-line-throughout": {"between_parts": "space"},
+    "one-line-needs-colons": {
+        "between_parts": "space", "between_options": "comma", "after_labels": "dash",
+    },
+    "headings-on-lines": {
+        "between_parts": "space", "between_options": "comma", "marks": "heading",
+    },
+    "options-are-listed": {"option_style": "unlisted", "scored": "text"},
+    "unlisted-labels-are-named": {"option_style": "unlisted", "scored": "text"},
+    "answers-need-their-question": {"label_words": "yes-no"},
+    "examples-apart": {"between_examples": "newline"},
+}  # fmt: skip
+"""Rule → levels that break it and no other."""
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_what_a_rule_excludes(name: str, questions: Task, inferences: Task) -> None:
+    labelled = name in ("unlisted-labels-are-named", "answers-need-their-question")
+    task = inferences if labelled else questions
+    id = changed(task, **BREAKS[name])
+    with pytest.raises(TaskError, match=name):
+        read_format(task, id)
+    levels = {one.name: one.levels(grammar_of(task))[0] for one in DIMENSIONS} | BREAKS[name]
+    broken = [rule.name for rule in RULES if rule.excludes(grammar_of(task), levels)]
+    assert broken == [name]
+
+
+def test_every_rule_has_its_case() -> None:
+    elsewhere = {"declared-language", "numbers-beside-numbers"}
+    assert {rule.name for rule in RULES} == {*BREAKS, *elsewhere}
+
+
+def test_ids_that_name_no_format(questions: Task, inferences: Task) -> None:
+    with pytest.raises(TaskError, match="not the id of a prompt format"):
+        read_format(questions, "f-0")
+    with pytest.raises(TaskError, match="marks has no level 'z'"):
+        read_format(questions, "f-00000z000000000000")
+    same = changed(questions, instruction_place="after-input")
+    with pytest.raises(TaskError, match="dimensions that have no effect") as caught:
+        read_format(questions, same)
+    assert caught.value.hint == "name f-000000000000000000"
+    with pytest.raises(TaskError, match="declares no prompt formats"):
+        read_format(REGISTRY.task("jsquad", REGISTRY.newest("jsquad").version), same)
+
+
+def worded(
+    task: Task, sample: tuple[PromptFormat, ...]
+) -> Iterator[tuple[PromptFormat, Template, Document]]:
+    task = with_formats(task, sample)
+    for document in documents(task)[:3]:
+        for one in sample:
+            yield one, task.templates[one.id], document
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_every_option_stands_behind_its_symbol(name: str) -> None:
+    """The listing pairs each option of the row with the symbol that is scored for it."""
+    task = DECLARED[name]
+    grammar = grammar_of(task)
+    sample = sample_formats(task, 60, 1234)
+    seen: set[tuple[str, ...]] = set()
+    found = list(worded(task, sample))
+    rows = {document.id: document for _, _, document in found}
+    for one, template, document in found:
+        chosen, asked = one.choices, word(task, template, document, None)
+        assert broken_rule(grammar, chosen) is None
+        assert asked.choices is not None and asked.gold is not None
+        wording = wording_of(grammar, chosen)
+        labels = wording.labels[chosen["label_words"]].words
+        texts = (
+            labels
+            or word(
+                task, format_template(task, changed(task, scored="text")), document, None
+            ).choices
+        )
+        assert texts is not None
+        style = chosen["option_style"]
+        marks = symbols_of(style, wording, len(texts)) or (STYLES[style][1],) * len(texts)
+        for at, (text, choice) in enumerate(zip(texts, asked.choices, strict=True)):
+            place = (at - int(chosen["rotation"])) % len(texts)
+            if style != "unlisted":
+                assert f"{marks[place]} {text}" in asked.text
+            if chosen["scored"] == "text":
+                assert choice == text
+            else:
+                assert choice in (marks[place], marks[place].strip(".)"))
+        assert not asked.text.endswith((" ", "\n"))
+        for source in grammar.inputs.values():
+            field = re.fullmatch(r"\{\{ (\w+) \}\}", source)
+            if field:
+                assert document.fields[field[1]] in asked.text
+        seen.add(
+            (
+                document.id,
+                template.description,
+                asked.text,
+                template.target_delimiter,
+                *asked.choices,
+            )
+        )
+    assert len(seen) == len(sample) * len(rows), "two formats give the same prompt"
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_instructions_say_what_is_scored_and_fit_in_both_places(name: str) -> None:
+    """None points at what stands above or below it, since it may stand on either side."""
+    pointing = re.compile(
+        r"以下|次の|上の|下の|上記|下記|\b(below|above|following|preceding)\b", re.I
+    )
+    for wording in grammar_of(DECLARED[name]).wordings.values():
+        for labels in wording.labels.values():
+            for instruction in labels.instructions:
+                assert not pointing.search(instruction.letter + instruction.text)
+                assert "{symbol}" in instruction.letter
+                assert "{symbol}" not in instruction.text
+
+
+def test_a_format_is_selected_by_its_id(registry: Registry) -> None:
+    (chosen,) = registry.select(["jnli-1.1-f-020001117031110001"])
+    assert chosen.full_id == "jnli-1.1-f-020001117031110001"
+    assert chosen.named
+    assert chosen.task.templates[chosen.template].format is not None
+    assert "f-020001117031110001" not in registry.task("jnli", "1.1").templates
+    (same,) = registry.select(["jnli"], "f-020001117031110001")
+    assert same.template == "f-020001117031110001"
+    with pytest.raises(TaskError, match="has its rotation in its id"):
+        registry.select(["jnli-1.1-f-020001117031110001~1"])
+    with pytest.raises(TaskError, match="declares no prompt formats"):
+        registry.select(["jsquad"], "f-020001117031110001")
+
+
+def test_ids_rest_on_an_order_that_only_grows() -> None:
+    assert [one.name for one in DIMENSIONS][:18] == [
+        "language", "instruction", "instruction_place", "part_names", "casing", "marks",
+        "after_labels", "between_parts", "option_style", "options_place", "between_options",
+        "scored", "label_words", "answer_cue", "example_order", "between_examples", "chat",
+        "rotation",
+    ]  # fmt: skip
+    grammar = grammar_of(DECLARED["jnli-1.3"])
+    assert BY_NAME["option_style"].levels(grammar)[:9] == (
+        "A.", "(A)", "1.", "①", "native", "-", "A)", "(1)", "unlisted",
+    )  # fmt: skip
+    assert BY_NAME["label_words"].levels(grammar)[:3] == ("terms", "yes-no", "truth")
