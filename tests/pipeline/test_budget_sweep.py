@@ -220,6 +220,7 @@ def test_the_command_prints_the_distribution(
         ({"budget": 7}, "7 full runs cost no more"),
         ({"budget": 2, "select_on": "train:4"}, "chooses nothing"),
         ({"budget": None, "then": "best:3"}, "follows a sweep on a budget"),
+        ({"until": "±2"}, "give one of them"),
         ({"then": "worst:3"}, "best:3"),
         ({"then": "best:2", "no_cache": True}, "journal"),
         ({"profile": "jp-stable"}, "leaves documents out"),

@@ -204,6 +204,12 @@ def _check_budget(values: Mapping[str, Any]) -> None:
         if values.get("then"):
             raise ConfigError("--then follows a sweep on a budget", "add --budget 4x")
         return
+    if values.get("until"):
+        raise ConfigError(
+            "--budget asks a part of the documents that is settled beforehand, and --until stops "
+            "when enough were asked",
+            "give one of them",
+        )
     if values.get("select_on") and not values.get("then"):
         raise ConfigError(
             "--budget estimates a distribution and chooses nothing: --select_on has no effect",
