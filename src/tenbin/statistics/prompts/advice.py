@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tenbin.statistics.prompts.design import SMALLEST_LOAD
-from tenbin.statistics.prompts.distribution import ScoreDistribution, fit_priors, grid_likelihood
+from tenbin.statistics.prompts.distribution import ScoreDistribution
+from tenbin.statistics.prompts.mixture import Scale, scale_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +26,7 @@ TARGET = 0.02
 """The quantile error, on a scale from 0 to 1, that a budget should reach."""
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _WORLDS = 30
+_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +125,27 @@ def _budget_error(
     noise = np.sqrt(found.cell_variance * (1 - budget / found.prompts) / load)
     if noise < 1e-9:
         return 0.0
+    aim = np.quantile(truth, _SHARES)
     errors = []
-    even = np.full((1, len(truth)), 1 / len(truth))
     for _ in range(_WORLDS):
         seen = truth + noise * generator.standard_normal(len(truth))
-        grid, likelihood = grid_likelihood(seen, np.full(len(truth), noise), top)
-        mass = np.cumsum(fit_priors(likelihood, even)[0])
-        quantiles = grid[np.searchsorted(mass, np.array(_SHARES) * mass[-1]).clip(0, len(grid) - 1)]
-        errors.append(np.abs(quantiles - np.quantile(truth, _SHARES)).mean())
+        scale = scale_of(seen, np.full(len(truth), noise**2), top)
+        errors.append(np.abs(_deconvolved(scale, seen, noise) - aim).mean())
     return float(np.mean(errors))
+
+
+def _deconvolved(scale: Scale, seen: Array, noise: float) -> Array:
+    """Quantiles of true scores by EM on the grid, from a normal distribution of the right width.
+
+    Much faster than drawing, and about as far off.
+    """
+    import numpy as np
+
+    width = max(float(seen.var(ddof=1)) - noise**2, scale.step**2)
+    prior = np.exp(-0.5 * (scale.grid - seen.mean()) ** 2 / width) + 1e-3
+    for _ in range(_ROUNDS):
+        prior = prior / prior.sum()
+        prior = prior * (scale.likelihood / (scale.likelihood @ prior)[:, None]).sum(axis=0)
+    mass = np.cumsum(prior)
+    found: Array = np.interp(np.array(_SHARES) * mass[-1], mass, scale.grid)
+    return found

@@ -1,9 +1,8 @@
 """The distribution of a model's score over prompts, from noisy scores of each.
 
-Estimated scores scatter more than true ones. Deconvolution takes the noise out: a distribution of
-true scores on a grid is fitted by EM, and each prompt's true score is drawn given its estimate. The
-uncertainty of the fit enters by weighting prompts at random (Bayesian bootstrap), that of the mean
-by centring each draw on a draw of the mean.
+Estimated scores scatter more than true ones. Deconvolution takes the noise out: true scores of all
+prompts are drawn as they may be given the estimates, each draw is centred on a draw of the mean,
+and quantiles are read from the draws.
 """
 
 from __future__ import annotations
@@ -12,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tenbin.statistics.bootstrap import LEVEL
 from tenbin.statistics.prompts.design import PromptMatrix
 from tenbin.statistics.prompts.mean import MeanScore, mean_score
+from tenbin.statistics.prompts.mixture import draw_true_scores, scale_of
 from tenbin.statistics.prompts.per_prompt import PromptScores, prompt_scores
 
 if TYPE_CHECKING:
@@ -26,8 +27,15 @@ if TYPE_CHECKING:
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 """Worst, 5, 25, 50, 75, 95 %, best."""
 DRAWS = 400
-_GRID = 200
-_ROUNDS = 60
+CURVE = 101
+"""Shares at which the curve is given, from the worst prompt to the best."""
+_GAP = 0.3
+"""A gap takes this share of the range of scores."""
+_GAP_DRAWS = 0.15
+"""Share of the draws that must have a gap: without one few draws ever show it, and with one noise
+hides it in many."""
+_EDGE = 0.05
+"""Share of prompts that must lie on each side of a gap: single prompts make none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +113,18 @@ def score_distribution(
 
     mean = mean_score(matrix)
     found = prompt_scores(matrix, seed) if scores is None else scores
-    drawn = draw_scores(found, mean, matrix.top, seed, draws)
-    ordered = np.sort(drawn, axis=1)
-    shares = np.linspace(0.0, 1.0, 101)
-    gap = None
+    ordered = np.sort(drawn := draw_scores(found, mean, matrix.top, seed, draws), axis=1)
+    gap = _gap(ordered)
+    curve = _band(ordered)
     spread = np.quantile(drawn.std(axis=1), (0.5, 0.025, 0.975))
+    quantiles = _quantiles(ordered, QUANTILES)
+    if gap is not None:
+        at = [round(share * (CURVE - 1)) for share in QUANTILES]
+        quantiles = tuple(curve[number] for number in at)
     return ScoreDistribution(
         mean,
-        _quantiles(ordered, QUANTILES),
-        _quantiles(ordered, tuple(float(share) for share in shares)),
+        quantiles,
+        curve,
         float(spread[0]),
         float(spread[1]),
         float(spread[2]),
@@ -145,57 +156,61 @@ def draw_scores(
     """Draws × prompts: true scores of all prompts as they may be, given the estimates."""
     import numpy as np
 
-    noise = np.sqrt(found.variances)
-    if float(noise.max()) < 1e-9:
+    if float(found.variances.max()) < 1e-18:
         return np.repeat(found.values[None, :], draws, axis=0)
-    grid, likelihood = grid_likelihood(found.values, noise, top)
-    step = grid[1] - grid[0]
-    generator = np.random.default_rng([abs(seed), len(noise), draws])
-    weights = generator.exponential(size=(draws, len(noise)))
-    weights /= weights.sum(axis=1, keepdims=True)
-    priors = fit_priors(likelihood, weights)
-    drawn = np.empty((draws, len(noise)))
-    for at in range(draws):
-        mass = np.cumsum(priors[at][None, :] * likelihood, axis=1)
-        level = generator.random(len(noise)) * mass[:, -1]
-        drawn[at] = grid[(mass < level[:, None]).sum(axis=1).clip(0, len(grid) - 1)]
-    drawn += step * (generator.random(drawn.shape) - 0.5)
+    generator = np.random.default_rng([abs(seed), len(found.values), draws])
+    scale = scale_of(found.values, found.variances, top)
+    drawn = draw_true_scores(scale, draws, generator)
     centre = mean.value + (mean.stderr or 0.0) * generator.standard_normal(draws)
     drawn += (centre - drawn.mean(axis=1))[:, None]
     return drawn if top is None else drawn.clip(0.0, top)
 
 
-def fit_priors(likelihood: Array, weights: Array, rounds: int = _ROUNDS) -> Array:
-    """Distributions on the grid, one for each row of weights, by EM from an even one.
+def _gap(ordered: Array) -> tuple[float, float] | None:
+    """The scores between which hardly any prompt lies, where enough draws agree that there are."""
+    import numpy as np
 
-    Args:
-        likelihood: Prompts × grid.
-        weights: Draws × prompts, summing to 1 in each row.
-        rounds: Steps; few of them keep the distribution smooth.
+    prompts = ordered.shape[1]
+    edge = max(1, int(_EDGE * prompts))
+    inner = ordered[:, edge : prompts - edge]
+    if inner.shape[1] < 3:
+        return None
+    steps = np.diff(inner, axis=1)
+    widest = steps.argmax(axis=1)
+    rows = np.arange(len(inner))
+    reach = inner[:, -1] - inner[:, 0]
+    wide = steps[rows, widest] > _GAP * np.maximum(reach, 1e-12)
+    if wide.mean() < _GAP_DRAWS:
+        return None
+    low = np.median(inner[rows, widest][wide])
+    high = np.median(inner[rows, widest + 1][wide])
+    return float(low), float(high)
+
+
+def _band(ordered: Array) -> tuple[Quantile, ...]:
+    """The curve of quantiles with a band that holds 95 % of the draws at every share at once.
+
+    The band leaves out equally many draws at each end and each share, as many as it can.
     """
     import numpy as np
 
-    priors = np.full((len(weights), likelihood.shape[1]), 1.0 / likelihood.shape[1])
-    for _ in range(rounds):
-        evidence = priors @ likelihood.T
-        priors = priors * ((weights / evidence) @ likelihood)
-        priors /= priors.sum(axis=1, keepdims=True)
-    return priors
-
-
-def grid_likelihood(values: Array, noise: Array, top: float | None) -> tuple[Array, Array]:
-    """Scores that prompts may truly have; and prompts × these: how likely each makes the
-    estimate."""
-    import numpy as np
-
-    reach = 2 * float(np.median(noise))
-    low, high = float(values.min()) - reach, float(values.max()) + reach
-    if top is not None:
-        low, high = max(low, 0.0), min(high, top)
-    grid = np.linspace(low, max(high, low + 1e-6), _GRID)
-    scale = np.maximum(noise, (grid[1] - grid[0]) / 2)[:, None]
-    likelihood = np.exp(-0.5 * ((values[:, None] - grid[None, :]) / scale) ** 2)
-    return grid, np.maximum(likelihood, 1e-300)
+    shares = np.linspace(0.0, 1.0, CURVE)
+    curves = np.quantile(ordered, shares, axis=1)
+    draws = curves.shape[1]
+    ranks = curves.argsort(axis=1).argsort(axis=1)
+    outermost = np.minimum(ranks, draws - 1 - ranks).min(axis=0)
+    cut = int(np.quantile(outermost, 1 - LEVEL))
+    sorted_curves = np.sort(curves, axis=1)
+    middle = np.median(curves, axis=1)
+    return tuple(
+        Quantile(
+            float(share),
+            float(middle[at]),
+            float(sorted_curves[at, cut]),
+            float(sorted_curves[at, draws - 1 - cut]),
+        )
+        for at, share in enumerate(shares)
+    )
 
 
 def _quantiles(ordered: Array, shares: Sequence[float]) -> tuple[Quantile, ...]:
