@@ -257,6 +257,25 @@ def test_a_part_asks_its_documents_and_no_others() -> None:
         assert [one.document for one in made] == [documents[at].id for at in data.asked(setup)]
 
 
+def test_formats_are_swept_beside_the_published_templates() -> None:
+    found = swept(tasks="jcommonsenseqa", formats=23, budget=6)
+    places = found.record.distributions[0].places  # type: ignore[index]
+    assert len(places) == 30
+    assert sorted(one.template for one in places if one.published) == TEMPLATES
+    generated = next(one for one in places if not one.published)
+    assert generated.format is not None
+    assert generated.format["language"] in ("native", "english")
+    assert generated.id == f"jcommonsenseqa-1.1-{generated.template}"
+    # Each runs by itself, with the same prompts.
+    single = tenbin.evaluate(ScriptedBackend(), generated.id, sample_data=True)
+    alone = {s["document"]: s["prompt"] for s in single.samples}
+    part = {
+        s["document"]: s["prompt"] for s in found.run.samples if s["template"] == generated.template
+    }
+    assert len(part) == generated.n >= 4
+    assert part.items() <= alone.items()
+
+
 def test_the_page_shows_the_distribution_and_no_part_as_a_score(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     swept(output_path=path)

@@ -59,7 +59,8 @@ def execute_sweep(
             "leave it out; --limit asks fewer documents",
         )
     swept = config.templates or config.formats or config.num_fewshot_sweep or config.seeds > 1
-    if not swept:
+    if not swept or (config.budget and config.formats and not config.templates):
+        # With a budget, the published templates are shown among the formats.
         config = config.replaced(templates=(ALL,))
     _check_options(choose_cells(config))
     if config.then:

@@ -267,8 +267,8 @@ def _places(
                 id=prompts.ids[one.prompt].removesuffix(f"@{PART}"),
                 template=config.template,
                 shots=config.num_fewshot,
-                published=format_of(config) is None and not config.rotation,
-                format=format_of(config),
+                published=config.format is None and not config.rotation,
+                format=config.format,
                 n=counts[one.prompt],
                 value=one.value,
                 low=one.low,
@@ -282,14 +282,9 @@ def _places(
     return tuple(sorted(places, key=lambda place: (sign * place.value, place.id)))
 
 
-def format_of(config: CellConfig) -> Mapping[str, str] | None:
-    """Dimension → level of a generated format; None for a template of the task file."""
-    return getattr(config, "format", None)
-
-
 def _effects(prompts: AskedPrompts, seed: int) -> tuple[LevelEffect, ...]:
     """The effect of every level of the generated formats; templates of files have no levels."""
-    formats = [format_of(config) for config in prompts.configs]
+    formats = [config.format for config in prompts.configs]
     columns = [at for at, one in enumerate(formats) if one is not None]
     matrix = _columns(prompts.matrix, columns)
     if matrix is None:

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+NO_EFFECT = "–"
+"""The level of a prompt in which a dimension has no effect: it takes no part in the comparison of
+the others, so that a dimension that depends on another one can be told from it."""
+
+
 @dataclass(frozen=True, slots=True)
 class LevelEffect:
     """What one level of a dimension adds to the score."""
@@ -55,7 +60,7 @@ def level_effects(
 
     Args:
         matrix: What was observed.
-        levels: For each dimension, the level of every prompt.
+        levels: For each dimension, the level of every prompt; `NO_EFFECT` where it has none.
         seed: Makes the folds repeatable.
         scores: The prompts' scores, where they are known already.
 
@@ -111,12 +116,16 @@ def _coded(
     named: list[tuple[str, str, int]] = []
     rows: list[tuple[int, Array]] = []
     for dimension, given in levels.items():
-        names = list(dict.fromkeys(given))
+        names = [level for level in dict.fromkeys(given) if level != NO_EFFECT]
         if len(names) < 2:
             continue
-        code = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
-        position = np.array([names.index(level) for level in given], dtype=np.intp)
-        rows += [(len(columns), row) for row in code]
+        freedom = len(names) - 1
+        code = np.vstack([np.eye(freedom), -np.ones(freedom), np.zeros(freedom)])
+        position = np.array(
+            [len(names) if level == NO_EFFECT else names.index(level) for level in given],
+            dtype=np.intp,
+        )
+        rows += [(len(columns), row) for row in code[:-1]]
         named += [(dimension, level, int((position == at).sum())) for at, level in enumerate(names)]
         columns += list(code[position].T)
     if not named:
