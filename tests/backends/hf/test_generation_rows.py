@@ -236,15 +236,16 @@ def decoded(
     counting: Any = Counting(ModelRunner(model))
     prompts = [job.prompt.ids for job in jobs]
     completions = [criteria.begin(job) for job in jobs]
-    longest = max(job.length for job in jobs)
+    lengths = [job.length for job in jobs]
+    cache = SlotCache(rows, max(lengths))
     run = DecodeBatch(
         counting,
         prompts,
         completions,
         prefix_groups(prompts, 4),
-        rows,
-        longest,
-        lambda cache: PaddedPrefill(counting, cache, prompts, 4096, 4),
+        lengths,
+        cache,
+        PaddedPrefill(counting, cache, prompts, 4096, 4),
     )
     done: Iterator[int] = run.run(lookahead)
     assert sorted(done) == list(range(len(jobs)))

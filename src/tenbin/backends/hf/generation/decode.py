@@ -11,9 +11,9 @@ time, and replayed from then on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
@@ -27,12 +27,18 @@ from tenbin.backends.hf.model.memory import is_out_of_memory
 from tenbin.backends.hf.model.prefix_tree import Ids
 from tenbin.backends.text.completion import Completion
 
+if TYPE_CHECKING:
+    from tenbin.backends.hf.generation.paged_cache import PagedCache
+
+AnyCache: TypeAlias = "SlotCache | PagedCache"
+
 _REFILL = 4
 """Waiting prompts enter when one row in so many is free: a prefill of a few prompts at a time costs
 nearly as much as one of many."""
+_REFILL_PAGED = 16
+"""The same where a prefill of so few rows keeps the device busy: a large GPU and packs."""
 _ROW_STRIDE = 16
-_REACH_STRIDE = 32
-"""Shapes of captured steps: coarse enough to recur, fine enough not to waste much."""
+"""Rows of captured steps: coarse enough to recur, fine enough not to waste much."""
 
 
 @dataclass(slots=True)
@@ -64,7 +70,9 @@ class _Copy:
     """Tokens on their way to the host."""
 
     def __init__(self, tokens: torch.Tensor) -> None:
-        self._tokens = tokens.to("cpu", non_blocking=True)
+        # Into pinned memory: the host would wait for a copy into any other.
+        self._tokens = torch.empty(tokens.shape, dtype=tokens.dtype, pin_memory=tokens.is_cuda)
+        self._tokens.copy_(tokens, non_blocking=True)
         self._arrival: torch.cuda.Event | None = None
         if tokens.is_cuda:
             # Waiting for the stream would mean waiting for the step that was launched since.
@@ -87,9 +95,9 @@ class DecodeBatch:
         prompts: Sequence[Ids],
         completions: Sequence[Completion],
         waiting: Sequence[PrefixGroup],
-        rows: int,
-        length: int,
-        prefill: Callable[[SlotCache], Prefill],
+        lengths: Sequence[int],
+        cache: AnyCache,
+        prefill: Prefill,
         sampler: Sampler | None = None,
         seeds: Sequence[int] | None = None,
         drafts: bool = False,
@@ -101,9 +109,9 @@ class DecodeBatch:
             prompts: Token ids of every prompt.
             completions: Their completions.
             waiting: Which of them are decoded, by shared prefix.
-            rows: Rows per step.
-            length: Tokens of the longest prompt and its answer.
-            prefill: Makes what prefills prompts into a cache.
+            lengths: Tokens of each prompt with its longest answer.
+            cache: Holds as many rows as a step has.
+            prefill: Prefills prompts into the cache.
             sampler: Chooses tokens; greedy by default.
             seeds: Seed of the sampler for each prompt.
             drafts: Whether steps read drafted tokens too; needs greedy decoding, no lookahead.
@@ -116,8 +124,10 @@ class DecodeBatch:
         # Reversed, so that the next prompt is popped from the end. Prompts with a common prefix
         # stay together, so that they enter together and share its prefill.
         self._waiting = [(group, job) for group in reversed(waiting) for job in group.members[::-1]]
-        self._cache = SlotCache(rows, length)
-        self._prefill = prefill(self._cache)
+        self._lengths = lengths
+        self._cache = cache
+        self._prefill = prefill
+        self._refill = _REFILL if isinstance(cache, SlotCache) else _REFILL_PAGED
         self._active: list[_Row] = []
         self.not_finite: set[int] = set()
         """Jobs without an answer, because logits were not finite."""
@@ -149,14 +159,22 @@ class DecodeBatch:
     def _admit(self) -> None:
         """Prefill waiting prompts into free rows."""
         free = self._cache.rows - len(self._active)
-        if not self._waiting or (self._active and free * _REFILL < self._cache.rows):
+        if not self._waiting or (self._active and free * self._refill < self._cache.rows):
             return
         start = len(self._active)
-        taken = [self._waiting.pop() for _ in range(min(free, len(self._waiting)))]
+        next_ones = [job for _, job in self._waiting[: -free - 1 : -1]]
+        count = self._cache.enter(
+            start,
+            [self._prompts[job] for job in next_ones],
+            [self._lengths[job] for job in next_ones],
+        )
+        if not count:
+            return
+        taken = [self._waiting.pop() for _ in range(count)]
         self._prefill.run(taken, start)
         # Prefill leaves a prompt's last token out: the first decode step reads it, and its logits
         # give the first token of the answer.
-        jobs = [job for _, job in taken]
+        jobs = next_ones[:count]
         ends = [len(self._prompts[job]) - 1 for job in jobs]
         last = [self._prompts[job][-1] for job in jobs]
         seeds = [self._seeds[job] for job in jobs]
@@ -250,6 +268,7 @@ class DecodeBatch:
         # The next job in such a row masks these slots, but a mask multiplies by zero, and 0 times
         # NaN is NaN.
         self._cache.clear([at for at, row in enumerate(self._active) if row.is_broken])
+        self._cache.release([at for at, row in enumerate(self._active) if row.is_done])
         free = [at for at in range(count) if self._active[at].is_done]
         sources = [at for at in kept if at >= count]
         if free:
@@ -260,13 +279,19 @@ class DecodeBatch:
                 state[target] = state[origin]
             for source, place in zip(sources, free, strict=True):
                 self._active[place] = self._active[source]
+        # Rows without a job are computed along; at the first slot they read next to nothing.
+        self._stepper.positions[count:] = 0
         del self._active[count:]
+
+
+_Shape: TypeAlias = "tuple[int, int, bool]"
+"""Rows, reach and whether rows share pages: a captured step serves all steps of its shape."""
 
 
 class DecodeStepper:
     """Runs decode steps: reads the newest token of every row and samples the next one."""
 
-    def __init__(self, runner: ModelRunner, cache: SlotCache, sampler: Sampler) -> None:
+    def __init__(self, runner: ModelRunner, cache: AnyCache, sampler: Sampler) -> None:
         """Allocate a batch's tensors.
 
         They are updated in place: a captured graph reads and writes fixed addresses.
@@ -284,8 +309,8 @@ class DecodeStepper:
         self.positions = torch.zeros(cache.rows, dtype=torch.long, device=device)
         self.seeds = torch.zeros(cache.rows, dtype=torch.long, device=device)
         self._captures = runner.can_capture
-        self._seen: set[tuple[int, int]] = set()
-        self._graphs: dict[tuple[int, int], tuple[Any, torch.Tensor]] = {}
+        self._seen: set[_Shape] = set()
+        self._graphs: dict[_Shape, tuple[Any, torch.Tensor]] = {}
         self._pool: Any = None
 
     def step(self, count: int, reach: int) -> torch.Tensor:
@@ -302,11 +327,13 @@ class DecodeStepper:
             return self._advance(count, reach)[:count]
         # Rows without a job are computed along: nobody reads their slots.
         rows = min(self._cache.rows, -(-count // _ROW_STRIDE) * _ROW_STRIDE)
-        reach = min(self._cache.length, -(-reach // _REACH_STRIDE) * _REACH_STRIDE)
-        shape = (rows, reach)
+        stride = self._cache.reach_stride
+        reach = min(self._cache.length, -(-reach // stride) * stride)
+        # Before anything is captured: it may copy tables to the device.
+        self._cache.begin_decode(self.positions[:rows], reach)
+        shape = (rows, reach, self._cache.has_groups)
         if shape in self._graphs:
             graph, new = self._graphs[shape]
-            self._cache.begin_decode(self.positions[:rows], reach)
             graph.replay()
             return new[:count]
         if shape in self._seen:
@@ -354,16 +381,17 @@ class DecodeStepper:
             owners = torch.tensor(
                 [row for row, draft in enumerate(drafts) for _ in range(len(draft) + 1)]
             )
+            assert isinstance(self._cache, SlotCache)
             logits = self._runner.decode_drafts(self._cache, tokens, places, owners, reach)
         chosen = iter(self._sampler.sample(logits, self.seeds[:0], places).tolist())
         return [[next(chosen) for _ in range(len(draft) + 1)] for draft in drafts]
 
-    def _capture(self, shape: tuple[int, int]) -> torch.Tensor | None:
+    def _capture(self, shape: _Shape) -> torch.Tensor | None:
         graph: Any = torch.cuda.CUDAGraph()
         torch.cuda.synchronize(self._runner.device)
         try:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-                new = self._advance(*shape)
+                new = self._advance(*shape[:2])
         except RuntimeError as error:
             if is_out_of_memory(error):
                 raise

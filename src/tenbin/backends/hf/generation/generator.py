@@ -32,6 +32,8 @@ class GenerationSupport:
     """Whether its prompts can be prefilled as packs of a prefix tree."""
     drafts: bool = False
     """Whether a decode step may read several tokens of a row; only found out on a CPU."""
+    fused: bool = False
+    """Whether decode steps may be fused; only with packs."""
 
 
 class Generator:
@@ -78,6 +80,7 @@ class Generator:
                 self._compilation if self.support.packs and packs else None,
                 memory_share,
                 self.support.drafts,
+                self.support.fused and packs,
             )
         self.mode: str = (
             self._scheduler.mode if self._scheduler is not None else TransformersGenerate.mode
@@ -141,7 +144,8 @@ def _finite_if_alone(
 
 def _probed(probe: GenerationProbe, packs: bool) -> GenerationSupport:
     if packs and (cache := probe.cache(packed=True)) is not None:
-        return GenerationSupport(cache.token_bytes(), packs=True)
+        fused = probe.cache(packed=True, fused=True) is not None
+        return GenerationSupport(cache.token_bytes(), packs=True, fused=fused)
     cache = probe.cache(packed=False)
     if cache is None:
         return GenerationSupport(0, packs=False)

@@ -2,8 +2,8 @@
 
 Every row keeps the token at position p in slot p, whatever its neighbours do. So rows of different
 lengths stand side by side without padding before them, enter where others left, and never move
-because another row grew. A page table as in vLLM would save memory for rows of very different
-length, but needs kernels of its own; the scheduler keeps lengths similar instead.
+because another row grew. Any model works with it. `paged_cache` saves memory for rows of very
+different length, but needs kernels of its own; here the scheduler keeps lengths similar instead.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from transformers import Cache
 
+from tenbin.backends.hf.model.prefix_tree import Ids
+
 PrefixStates = dict[int, tuple[torch.Tensor, torch.Tensor]]
 """Keys and values of a stretch of tokens, by layer."""
 
@@ -23,6 +25,11 @@ STRIDE = 16
 
 class SlotCache(Cache):
     """A cache whose rows are written and read at their own positions."""
+
+    reach_stride = 32
+    """Shapes of captured steps: coarse enough to recur, fine enough not to read much in vain."""
+    has_groups = False
+    """Whether rows read anything together."""
 
     def __init__(self, rows: int, length: int) -> None:
         """Prepare a cache; its tensors are allocated when a layer first writes.
@@ -43,6 +50,20 @@ class SlotCache(Cache):
         """Slot of each new token in a decode step; None in prefill."""
         self._owners: torch.Tensor | None = None
         """Row of each new token; None if each of the first rows has one."""
+
+    def enter(self, start: int, prompts: Sequence[Ids], lengths: Sequence[int]) -> int:
+        """Return how many prompts have room in the rows from `start` on: all of them."""
+        return len(prompts)
+
+    def release(self, rows: Sequence[int]) -> None:
+        """Do nothing: the next job of a row overwrites its slots."""
+
+    def begin_write(self) -> None:
+        """Do nothing: where a row is written needs no table."""
+
+    def first_slot(self, row: int) -> int:
+        """Return the first slot that a prefill must write: rows share none."""
+        return 0
 
     def begin_prefill(self, start: int, stop: int, past: int) -> None:
         """Let the next forward pass write after the first `past` tokens of rows start to stop."""

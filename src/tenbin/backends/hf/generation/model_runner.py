@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -20,15 +20,20 @@ from tenbin.backends.hf.kernels.tree_attention import (
 from tenbin.backends.hf.model.memory import input_device, send
 from tenbin.backends.hf.model.prefix_tree import Pack
 
+if TYPE_CHECKING:
+    from tenbin.backends.hf.generation.fused_decode import FusedDecode
+    from tenbin.backends.hf.generation.paged_cache import PagedCache
+
 
 class ModelRunner:
     """A causal language model whose KV cache is a `SlotCache`."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, fused: bool = False) -> None:
         """Inspect the model's forward once.
 
         Args:
             model: A transformers causal language model in eval mode.
+            fused: Whether decode steps are fused; the KV cache is then paged.
         """
         self.model = model
         self.device = input_device(model)
@@ -40,6 +45,12 @@ class ModelRunner:
         parts = set(getattr(base, "hf_device_map", {}).values())
         self.can_capture = self.device.type == "cuda" and len(parts) <= 1
         """Whether a decode step can be captured as a CUDA graph: one device, nothing offloaded."""
+        self.fused: FusedDecode | None = None
+        if fused:
+            # Its kernels need Triton, which is there only with a GPU.
+            from tenbin.backends.hf.generation.fused_decode import FusedDecode
+
+            self.fused = FusedDecode(base)
 
     def prefill(
         self, cache: SlotCache, rows: Sequence[Sequence[int]], start: int, past: int
@@ -63,7 +74,9 @@ class ModelRunner:
                 **self._options,
             )
 
-    def prefill_pack(self, cache: SlotCache, pack: Pack, rows: Sequence[Sequence[int]]) -> None:
+    def prefill_pack(
+        self, cache: SlotCache | PagedCache, pack: Pack, rows: Sequence[Sequence[int]]
+    ) -> None:
         """Compute a pack and write its keys and values into all rows that share them.
 
         Args:
@@ -78,9 +91,10 @@ class ModelRunner:
         for number, owners in enumerate(rows):
             places = pack.places(number)
             for row in owners:
-                sources += places
-                targets += [row] * len(places)
-                slots += range(len(places))
+                first = cache.first_slot(row)
+                sources += places[first:]
+                targets += [row] * (len(places) - first)
+                slots += range(first, len(places))
         copies = [send(numbers, self.device) for numbers in (sources, targets, slots)]
         plan = make_plan(pack, self.device)
 
@@ -96,7 +110,11 @@ class ModelRunner:
             )
 
     def decode(
-        self, cache: SlotCache, tokens: torch.Tensor, positions: torch.Tensor, reach: int
+        self,
+        cache: SlotCache | PagedCache,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        reach: int,
     ) -> torch.Tensor:
         """Run one decode step on the first rows.
 
@@ -110,6 +128,9 @@ class ModelRunner:
             The logits that follow, rows × vocabulary.
         """
         cache.begin_decode(positions, reach)
+        if not isinstance(cache, SlotCache):
+            assert self.fused is not None
+            return self.fused.logits(cache, tokens, positions)
         with row_positions(positions):
             return self._logits(cache, tokens, positions)
 

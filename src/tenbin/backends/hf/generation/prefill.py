@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tenbin.backends.hf.generation.kv_cache import PrefixStates, SlotCache
 from tenbin.backends.hf.generation.model_runner import ModelRunner
 from tenbin.backends.hf.generation.shared_prefixes import PrefixGroup, padded_batches
 from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.prefix_tree import Ids, make_packs
+
+if TYPE_CHECKING:
+    from tenbin.backends.hf.generation.paged_cache import PagedCache
 
 
 class Prefill(Protocol):
@@ -96,7 +99,7 @@ class PackedPrefill:
     def __init__(
         self,
         runner: ModelRunner,
-        cache: SlotCache,
+        cache: SlotCache | PagedCache,
         prompts: Sequence[Ids],
         budget: int,
         compilation: Compilation | None = None,
@@ -119,6 +122,7 @@ class PackedPrefill:
 
     def run(self, jobs: Sequence[tuple[PrefixGroup, int]], start: int) -> None:
         """Prefill prompts pack by pack."""
+        self._cache.begin_write()
         rows: dict[Ids, list[int]] = {}
         for row, (_, job) in enumerate(jobs, start):
             if len(self._prompts[job]) > 1:

@@ -17,19 +17,24 @@ from transformers import GenerationConfig
 
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.backends.finite import NotFiniteError, broken_model
+from tenbin.backends.hf.generation.decode import AnyCache
 from tenbin.backends.hf.generation.kv_cache import SlotCache
 from tenbin.backends.hf.generation.model_runner import ModelRunner
-from tenbin.backends.hf.generation.prefill import PackedPrefill, PaddedPrefill, Prefill
+from tenbin.backends.hf.generation.prefill import PackedPrefill, PaddedPrefill
 from tenbin.backends.hf.generation.shared_prefixes import PrefixGroup
 from tenbin.backends.hf.generation.transformers_generate import default_generation_config
 from tenbin.backends.hf.model.compilation import Compilation
-from tenbin.backends.hf.model.memory import input_device, is_out_of_memory
+from tenbin.backends.hf.model.llama_layers import misfit
+from tenbin.backends.hf.model.memory import input_device, is_out_of_memory, release_memory
+from tenbin.backends.hf.model.prefix_tree import common_prefix
 
 _STEPS = 3
 _DRAFTED = (3, 1, 2)
 """Tokens that are read at once in each row to find out about drafts."""
 _SHARED = 9
 _LENGTHS = (13, 1, 22)
+_FURTHER = {"cuda": 128}
+"""Tokens by which shared prefix and prompts are longer, so that rows share pages of the cache."""
 _WINDOW = {"cuda": 8192}
 """Sliding windows up to this many tokens are exceeded by a prompt; longer ones take too long."""
 _WINDOW_ELSEWHERE = 256
@@ -49,12 +54,13 @@ class GenerationProbe:
         self._prompts = _prompts(model, max_length)
         self._expected: list[tuple[list[int], torch.Tensor]] = []
 
-    def cache(self, packed: bool, compiled: bool = False) -> SlotCache | None:
+    def cache(self, packed: bool, compiled: bool = False, fused: bool = False) -> AnyCache | None:
         """Decode the prompts side by side.
 
         Args:
             packed: Prefill them as one packed tree; else as padded rows.
             compiled: Prefill them by compiled layers.
+            fused: Decode them by fused steps.
 
         Returns:
             The cache that was used if every step's logits were those of generate, else None.
@@ -63,7 +69,7 @@ class GenerationProbe:
             NotFiniteError: The logits of generate are not finite.
         """
         model, prompts = self._model, self._prompts
-        if prompts is None:
+        if prompts is None or (fused and misfit(model) is not None):
             return None
         try:
             with quiet_libraries():
@@ -71,13 +77,18 @@ class GenerationProbe:
                 self._require_finite()
                 answers = [tokens for tokens, _ in self._expected]
                 compilation = Compilation("always" if compiled else "never")
-                found, cache = _side_by_side(model, prompts, answers, packed, compilation)
+                found, cache = _side_by_side(model, prompts, answers, packed, compilation, fused)
         except NotFiniteError:
             raise
         except Exception as error:
             # Whatever a model's forward rejects, generate is left; memory is another matter.
-            if is_out_of_memory(error):
+            if is_out_of_memory(error) and not fused:
                 raise
+            found = None
+        if found is None:
+            # Outside the except block: the traceback keeps tensors alive. Merging weights needs
+            # memory that plain steps do not need.
+            release_memory(input_device(model))
             return None
         wanted = torch.stack([logits for _, logits in self._expected])
         return cache if _agree(wanted, found, model.dtype == torch.float32) else None
@@ -114,18 +125,22 @@ class GenerationProbe:
 def _prompts(model: Any, max_length: int) -> list[list[int]] | None:
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", 0)
-    longest = _LENGTHS[-1]
+    further = _FURTHER.get(input_device(model).type, 0)
+    if max_length <= 2 * further:
+        further = 0
+    lengths = [length + further if length > 1 else length for length in _LENGTHS]
+    longest, common = lengths[-1], _SHARED + further
     if window and window <= _WINDOW.get(input_device(model).type, _WINDOW_ELSEWHERE):
         longest = max(longest, window + 5)
     longest = min(longest, max_length - _STEPS - 1)
-    if longest <= _SHARED + 1:
+    if longest <= common + 1:
         return None
     generator = random.Random(7)
     rows = [
         [generator.randrange(config.vocab_size) for _ in range(min(length, longest))]
-        for length in (*_LENGTHS[:-1], longest)
+        for length in (*lengths[:-1], longest)
     ]
-    rows[2][:_SHARED] = rows[0][:_SHARED]
+    rows[2][:common] = rows[0][:common]
     return rows
 
 
@@ -157,20 +172,24 @@ def _side_by_side(
     answers: Sequence[Sequence[int]],
     packed: bool,
     compilation: Compilation,
-) -> tuple[torch.Tensor, SlotCache]:
-    """Return the logits that follow the same prompts in a slot cache, rows × steps × vocabulary."""
-    runner = ModelRunner(model)
-    longest = max(len(ids) for ids in prompts)
-    cache = SlotCache(len(prompts), longest + _STEPS)
+    fused: bool,
+) -> tuple[torch.Tensor, AnyCache]:
+    """Return the logits that follow the same prompts in a KV cache, rows × steps × vocabulary."""
+    runner = ModelRunner(model, fused)
+    longest = max(len(ids) for ids in prompts) + _STEPS
     # Rows of one prefix group are consecutive.
     order = [0, 2, 1]
     rows = [tuple(prompts[at]) for at in order]
-    common = PrefixGroup(rows[0][:_SHARED], None)
+    cache: AnyCache = SlotCache(len(prompts), longest)
+    if runner.fused is not None:
+        cache = runner.fused.cache(len(prompts), longest, len(prompts) * longest)
+        cache.enter(0, rows, [longest] * len(prompts))
+    common = PrefixGroup(rows[0][: common_prefix(rows[0], rows[1])], None)
     jobs = [(common, 0), (common, 1), (PrefixGroup((), None), 2)]
-    prefill: Prefill = PaddedPrefill(runner, cache, rows, 1 << 30, 1 << 30)
-    if packed:
-        prefill = PackedPrefill(runner, cache, rows, 1 << 30, compilation)
-    prefill.run(jobs, 0)
+    if isinstance(cache, SlotCache) and not packed:
+        PaddedPrefill(runner, cache, rows, 1 << 30, 1 << 30).run(jobs, 0)
+    else:
+        PackedPrefill(runner, cache, rows, 1 << 30, compilation).run(jobs, 0)
     tokens = [prompts[at][-1] for at in order]
     found: dict[int, list[torch.Tensor]] = {at: [] for at in order}
     for step in range(_STEPS):

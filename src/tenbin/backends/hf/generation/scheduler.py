@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 
 from tenbin.backends.finite import not_finite
-from tenbin.backends.hf.generation.decode import DecodeBatch
+from tenbin.backends.hf.generation.decode import AnyCache, DecodeBatch
 from tenbin.backends.hf.generation.kv_cache import SlotCache, rounded_up
 from tenbin.backends.hf.generation.model_runner import ModelRunner
 from tenbin.backends.hf.generation.prefill import PackedPrefill, PaddedPrefill, Prefill
@@ -33,6 +33,8 @@ from tenbin.records import Failure, Text
 _ROWS = {"cuda": 256}
 _ROWS_ELSEWHERE = 32
 """Rows per step: beyond these a step's time grows as fast as its rows."""
+_ROWS_FUSED = 512
+"""More rows do not make a fused step slower per row, and fewer prompts wait while others end."""
 _SPARE = {"cuda": 768}
 _SPARE_ELSEWHERE = 32
 """Tokens of padding that cost as much as another forward pass."""
@@ -42,6 +44,8 @@ _UNLIKE = {"cpu": 6}
 _UNLIKE_ELSEWHERE = 2
 """How many times as long as another job of its batch a job may be. On a CPU a short row is not read
 as far as a long one, and a step with few rows costs nearly as much as one with many."""
+_UNLIKE_PAGED = 1 << 20
+"""Rows in pages take no more memory and time than they need themselves."""
 _UNKNOWN_MEMORY = 4 << 30
 
 
@@ -61,6 +65,7 @@ class Scheduler:
         compilation: Compilation | None = None,
         memory_share: float | None = None,
         drafts: bool = False,
+        fused: bool = False,
     ) -> None:
         """Prepare a scheduler.
 
@@ -74,22 +79,25 @@ class Scheduler:
                 instead of packs.
             memory_share: Part of the device's memory to count on; None: what is free.
             drafts: Whether a greedy step may read several tokens of a row.
+            fused: Whether decode steps are fused, over a paged cache; needs packs.
         """
-        self._runner = ModelRunner(model)
+        self._runner = ModelRunner(model, fused)
         self._compilation = compilation
         if compilation is not None:
             self.mode = f"{type(self).mode}, prompts in packs"
         self._drafts = drafts
         if drafts:
             self.mode = f"{self.mode}, drafts"
+        if fused:
+            self.mode = f"{self.mode}, fused steps"
         self._criteria = criteria
         self._batch_size = batch_size
         self._budget = budget
         self._token_bytes = max(1, token_bytes)
         kind = self._runner.device.type
-        self._most_rows = _ROWS.get(kind, _ROWS_ELSEWHERE)
+        self._most_rows = _ROWS_FUSED if fused else _ROWS.get(kind, _ROWS_ELSEWHERE)
         self._spare = _SPARE.get(kind, _SPARE_ELSEWHERE)
-        self._unlike = _UNLIKE.get(kind, _UNLIKE_ELSEWHERE)
+        self._unlike = _UNLIKE_PAGED if fused else _UNLIKE.get(kind, _UNLIKE_ELSEWHERE)
         self._lookahead = kind == "cuda"
         self._share = memory_share
         self._initial_sizes = self._sizes
@@ -163,9 +171,26 @@ class Scheduler:
     def _rows(self, jobs: Sequence[Job]) -> int:
         if self._batch_size != "auto":
             return min(self._batch_size, len(jobs))
+        if self._runner.fused is not None:
+            return min(len(jobs), self._most_rows)
         length = rounded_up(max(job.length for job in jobs))
         fitting = _free_memory(self._runner.device, self._share) // (self._token_bytes * length)
         return max(1, min(len(jobs), self._most_rows, fitting))
+
+    def _cache(self, jobs: Sequence[Job], rows: int) -> AnyCache:
+        longest = max(job.length for job in jobs)
+        if self._runner.fused is None:
+            return SlotCache(rows, longest)
+        from tenbin.backends.hf.generation.paged_cache import PAGE, pages_of
+
+        needed = sorted((pages_of(job.length) for job in jobs), reverse=True)
+        free = _free_memory(self._runner.device, self._share)
+        fitting = free // (self._token_bytes * PAGE)
+        # The longest job must have room, whatever is free: if it has not, that is an error of its
+        # own, which leads to fewer rows.
+        return self._runner.fused.cache(
+            rows, longest, max(needed[0], min(sum(needed[:rows]), fitting))
+        )
 
     def _run(
         self, jobs: Sequence[Job], band: Sequence[int], rows: int
@@ -173,14 +198,15 @@ class Scheduler:
         chosen = [jobs[at] for at in band]
         prompts = [job.prompt.ids for job in chosen]
         completions = [self._criteria.begin(job) for job in chosen]
+        cache = self._cache(chosen, rows)
         batch = DecodeBatch(
             self._runner,
             prompts,
             completions,
             prefix_groups(prompts, self._spare),
-            rows,
-            max(job.length for job in chosen),
-            lambda cache: self._prefill(cache, prompts),
+            [job.length for job in chosen],
+            cache,
+            self._prefill(cache, prompts),
             Sampler(chosen[0].sampling),
             [job.seed for job in chosen],
             drafts=self._drafts and chosen[0].sampling is None,
@@ -191,8 +217,9 @@ class Scheduler:
             else:
                 yield band[at], completions[at].result(chosen[at].prompt.truncated)
 
-    def _prefill(self, cache: SlotCache, prompts: Sequence[Ids]) -> Prefill:
+    def _prefill(self, cache: AnyCache, prompts: Sequence[Ids]) -> Prefill:
         if self._compilation is None:
+            assert isinstance(cache, SlotCache)
             return PaddedPrefill(self._runner, cache, prompts, self._budget, self._spare)
         return PackedPrefill(self._runner, cache, prompts, self._budget, self._compilation)
 
