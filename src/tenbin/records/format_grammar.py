@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction, as it asks for a symbol of an option and for the text of one.
-
-    `{symbol}` stands for the word for such a symbol, the name of a part for its label.
-    """
+    """One instruction, by what it asks for; the name of a part in braces stands for its label."""
 
     letter: str
+    """Asks for the letter of an option."""
+    number: str | None
+    """Asks for its number; None where the wording speaks of letters alone."""
     text: str
+    """Asks for the option itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class FormatWording:
     """Part of the input, or `options` → what it may be called."""
     labels: Mapping[str, LabelWords]
     """Sets of label words by name; one without words where documents have options."""
-    symbols: tuple[str, str] = ("letter", "number")
-    """The words for the letter and for the number of an option."""
+    inputs: Mapping[str, str]
+    """Part of the input → its Jinja source, in the order they are shown."""
     colon: str = ": "
 
     @property
@@ -53,8 +54,6 @@ class FormatWording:
 class FormatGrammar:
     """Everything that the formats of a task are made of."""
 
-    inputs: Mapping[str, str]
-    """Part of the input → its Jinja source, in the order they are shown."""
     options: tuple[str, ...]
     """Jinja sources of a document's options; empty where the options are the label words."""
     target: str | int

@@ -263,9 +263,10 @@ def _formats(
         return None
     if kind != "choice" or not isinstance(template.target, str | int):
         raise TaskError("formats are for multiple_choice tasks with one right answer")
-    from tenbin.tasks.prompt_formats.grammar import grammar_of
+    from tenbin.tasks.prompt_formats.grammar import TaskWords, grammar_of
 
-    return grammar_of(blocks, language, template.target)
+    labels, words = _first(layers, "labels") or (), _first(layers, "words") or {}
+    return grammar_of(blocks, TaskWords(language, words, labels), template.target)
 
 
 def _num_choices(

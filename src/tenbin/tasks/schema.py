@@ -125,13 +125,15 @@ class InstructionBlock(Block):
     """An instruction that asks for a symbol otherwise than for a text."""
 
     letter: str
+    number: str | None = None
+    """Unset: the sentence for letters, where it says {symbol}; else there is none."""
     text: str
 
 
 class LabelWordsBlock(Block):
     """One entry of `labels:` of a format's wording."""
 
-    words: Annotated[list[str], Field(min_length=2, max_length=_MOST_OPTIONS)]
+    words: str | Annotated[list[str], Field(min_length=2, max_length=_MOST_OPTIONS)]
     instructions: list[str | InstructionBlock]
     answers: Annotated[list[str], Field(min_length=1)]
     needs_instruction: bool = False
@@ -152,7 +154,8 @@ class FormatWordingBlock(Block):
     instructions: list[str | InstructionBlock] = Field(default_factory=list)
     labels: dict[str, LabelWordsBlock] = Field(default_factory=dict)
     symbols: SymbolsBlock = SymbolsBlock(letter="letter", number="number")
-    colon: str = ": "
+    inputs: dict[str, str] = Field(default_factory=dict)
+    """Sources of parts of the input that depend on the language of the wording."""
 
 
 class FormatsBlock(Block):

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tenbin.records import FormatGrammar, FormatWording
+from tenbin.records import FormatGrammar, FormatWording, Instruction
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NATIVE, ENGLISH = "native", "english"
 NONE = "none"
 OPTIONS = "options"
 """The part whose name stands before the list of options."""
-SYMBOL = "symbol"
-"""What an instruction writes for the word that names a symbol."""
 NOT_APPLICABLE = "–"
 """The level of a dimension that has no effect in a format, such as the place of no instruction."""
 
@@ -95,6 +93,14 @@ def _numbered(
     count: Callable[[FormatWording], int], *before: str
 ) -> Callable[[FormatGrammar], tuple[str, ...]]:
     return lambda grammar: (*before, *(str(n + 1) for n in range(count(grammar.wording))))
+
+
+def instruction_of(grammar: FormatGrammar, levels: Levels) -> Instruction | None:
+    """The instruction of a format."""
+    if levels["instruction"] == NONE:
+        return None
+    labels = wording_of(grammar, levels).labels[levels["label_words"]]
+    return labels.instructions[int(levels["instruction"]) - 1]
 
 
 def wording_of(grammar: FormatGrammar, levels: Levels) -> FormatWording:

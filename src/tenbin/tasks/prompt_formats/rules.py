@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tenbin.records import FormatGrammar, Instruction
+from tenbin.records import FormatGrammar
 from tenbin.tasks.prompt_formats.dimensions import (
     ENGLISH,
     NONE,
@@ -13,6 +13,7 @@ from tenbin.tasks.prompt_formats.dimensions import (
     UNLISTED,
     WITHOUT_SYMBOLS,
     Levels,
+    instruction_of,
     is_wide,
     native_letters,
     wording_of,
@@ -27,14 +28,6 @@ class Rule(NamedTuple):
     excludes: Callable[[FormatGrammar, Levels], bool]
     alone: bool = False
     """Whether one level of a wording's language breaks it, in whatever company."""
-
-
-def instruction_of(grammar: FormatGrammar, levels: Levels) -> Instruction | None:
-    """The instruction of a format."""
-    if levels["instruction"] == NONE:
-        return None
-    labels = wording_of(grammar, levels).labels[levels["label_words"]]
-    return labels.instructions[int(levels["instruction"]) - 1]
 
 
 def _uses_wide_marks(levels: Levels) -> bool:
@@ -59,6 +52,12 @@ def _leaves_labels_unnamed(grammar: FormatGrammar, levels: Levels) -> bool:
     return instruction is None or not all(
         word.lower() in instruction.text.lower() for word in words
     )
+
+
+def _calls_numbers_letters(grammar: FormatGrammar, levels: Levels) -> bool:
+    instruction = instruction_of(grammar, levels)
+    asks = levels["scored"] == "letter" and levels["option_style"] in NUMBERED
+    return asks and instruction is not None and instruction.number is None
 
 
 def _lacks_question(grammar: FormatGrammar, levels: Levels) -> bool:
@@ -141,6 +140,11 @@ RULES = (
         "answers-need-their-question",
         "words such as yes and no mean nothing without the question they answer",
         _lacks_question,
+    ),
+    Rule(
+        "numbers-by-their-name",
+        "an instruction that asks for a letter has no answer among numbers",
+        _calls_numbers_letters,
     ),
     Rule(
         "examples-apart",

@@ -15,15 +15,14 @@ from tenbin.tasks.prompt_formats.dimensions import (
     NUMBERED,
     OPTIONS,
     STYLES,
-    SYMBOL,
     UNLISTED,
     Levels,
     cased,
+    instruction_of,
     symbols_of,
     wording_of,
 )
 from tenbin.tasks.prompt_formats.format_id import PromptFormat, read_format, require_grammar
-from tenbin.tasks.prompt_formats.rules import instruction_of
 
 _BEHIND_SYMBOL = ".)"
 """What stands behind a symbol in a list and is no part of an answer."""
@@ -62,7 +61,7 @@ def _template(grammar: FormatGrammar, format: PromptFormat) -> Template:
     between = BETWEEN_PARTS[chosen["between_parts"]]
     parts = [
         _part(grammar, chosen, wording.names[name], source)
-        for name, source in grammar.inputs.items()
+        for name, source in wording.inputs.items()
     ]
     symbols, listing = _listed(grammar, chosen, options)
     if listing:
@@ -129,9 +128,11 @@ def _instruction(grammar: FormatGrammar, chosen: Levels) -> str:
     if instruction is None:
         return ""
     wording = wording_of(grammar, chosen)
-    text = instruction.letter if chosen["scored"] == "letter" else instruction.text
-    symbol = wording.symbols[chosen["option_style"] in NUMBERED]
-    text = text.replace(f"{{{SYMBOL}}}", symbol)
+    text: str | None = instruction.text
+    if chosen["scored"] == "letter":
+        numbered = chosen["option_style"] in NUMBERED
+        text = instruction.number if numbered else instruction.letter
+    assert text is not None  # by a rule
     for part, names in wording.names.items():
         text = text.replace(f"{{{part}}}", names[int(chosen["part_names"]) - 1])
     return text
