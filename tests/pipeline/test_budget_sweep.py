@@ -173,10 +173,16 @@ def test_leaders_run_in_full_and_are_scored_where_they_were_not_chosen(tmp_path:
     assert full == {id for own in leaders for id in own}
     assert all(document["n-samples"][id]["effective"] == 20 for id in full)
     task = found.report["tasks"][0]
+    assert task["leading"] is True
+    assert "variance" not in task
     assert "one half of the documents" in task["choice"]["on"]
     assert found.chosen[0] in full
     assert len(found.report["distributions"]) == 1
     assert tenbin.load_run(path).sweep().report == json.loads(json.dumps(found.report))
+    damaged = tenbin.load_run(path)
+    damaged.document["leaders"]["jcommonsenseqa-1.1"][0][0] = "jcommonsenseqa-1.1-9.9"
+    with pytest.raises(ResultError, match="does not hold"):
+        damaged.sweep()
     # The same command again asks nothing, and replaces its own result.
     again = swept(then="best:2", output_path=path)
     assert again.run.document["leaders"] == document["leaders"]

@@ -21,6 +21,7 @@ from tenbin.analysis.sweep.leaders import folds_of_option
 from tenbin.analysis.sweep.options import Option, Swept, swept_tasks
 from tenbin.analysis.sweep.score import Score, score_of
 from tenbin.config import repeating_command
+from tenbin.errors import ResultError
 from tenbin.results.samples import Outcomes
 from tenbin.results.schema import RunResult
 from tenbin.statistics.intervals import Estimate, estimate
@@ -161,6 +162,9 @@ class TaskSweep:
     together: AllTogether | None = field(default=None, metadata=ABSENT)
     """None with one option."""
     choice: Choice | None = field(default=None, metadata=ABSENT)
+    leading: bool | None = field(default=None, metadata=ABSENT)
+    """True if the options are the leading prompts of a sweep on a budget, run in full; they were
+    chosen, and say nothing of prompts in general."""
     variance: Variance | None = field(default=None, metadata=ABSENT)
 
 
@@ -243,7 +247,8 @@ def _task_sweep(swept: Swept, seed: int, leaders: Leaders) -> TaskSweep:
         differences=_differences(pairs, best) if several else None,
         together=_all_together(swept, together, pairs, seed) if several else None,
         choice=_choice(swept, together, seed, leaders) if several else None,
-        variance=_variance(swept.options),
+        leading=True if leaders else None,
+        variance=None if leaders else _variance(swept.options),
     )
 
 
@@ -373,8 +378,7 @@ def _choice(swept: Swept, together: Sequence[Measured], seed: int, leaders: Lead
         on = f"{len(swept.selecting[0].together.documents)} documents of {swept.select_split!r}"
         on += ", held out from the score"
     elif len(leaders) > 1:
-        places = {id: at for at, option in enumerate(swept.options) for id in option.cells}
-        candidates = [[places[id] for id in own] for own in leaders]
+        candidates = _candidates(swept, leaders)
         folds = folds_of_option(together[0], seed)
         fitted = chosen_among(together, candidates, folds, swept.higher_is_better)
         chosen, honest = fitted.best, honest_estimate(fitted, seed, top)
@@ -398,6 +402,17 @@ def _choice(swept: Swept, together: Sequence[Measured], seed: int, leaders: Lead
         honest=score_of(honest),
         optimism=None if honest.value is None else naive - honest.value,
     )
+
+
+def _candidates(swept: Swept, leaders: Leaders) -> list[list[int]]:
+    """For each fold, the indices of the options that lead on the other documents."""
+    places = {id: at for at, option in enumerate(swept.options) for id in option.cells}
+    unknown = [id for own in leaders for id in own if id not in places]
+    if unknown:
+        raise ResultError(
+            f"leaders names {unknown[0]}, which the run does not hold", "run the sweep again"
+        )
+    return [[places[id] for id in own] for own in leaders]
 
 
 def _variance(options: Sequence[Option]) -> Variance | None:

@@ -22,8 +22,16 @@ _MOST = 12
 _NAMES = {0.0: "lowest", 0.5: "median", 1.0: "highest"}
 
 
-def print_distribution(found: PromptDistribution, console: Console) -> None:
-    """Print mean, quantiles, where prompts lie, the choices that matter, and advice."""
+def print_distribution(
+    found: PromptDistribution, console: Console, run_in_full: bool = False
+) -> None:
+    """Print mean, quantiles, where prompts lie, the choices that matter, and advice.
+
+    Args:
+        found: The distribution.
+        console: Where it goes.
+        run_in_full: Whether the leading prompts were run in full and follow.
+    """
     arrow = "↑" if found.higher_is_better else "↓"
     title = (
         f"{found.task} {found.version}  {found.metric} {arrow}, {found.prompts:,} prompts on "
@@ -44,7 +52,7 @@ def print_distribution(found: PromptDistribution, console: Console) -> None:
             console.print(_effect_table(found, shown))
         for line in _effect_lines(found, shown):
             console.print(Text(f"  {line}"), soft_wrap=True)
-    for line in _advice_lines(found):
+    for line in _advice_lines(found, run_in_full):
         console.print(Text(f"  {line}"), soft_wrap=True)
     console.print()
 
@@ -158,11 +166,12 @@ def _effect_lines(found: PromptDistribution, shown: Sequence[LevelEffect]) -> It
         yield f"{left} of {len(shown)} shown; {tested} choices were tested"
 
 
-def _advice_lines(found: PromptDistribution) -> Iterator[str]:
-    yield (
-        "this is a distribution, not a choice: --then best:3 runs the leading prompts in full and "
-        "scores them on documents that did not choose them"
-    )
+def _advice_lines(found: PromptDistribution, run_in_full: bool) -> Iterator[str]:
+    if not run_in_full:
+        yield (
+            "this is a distribution, not a choice: --then best:3 runs the leading prompts in full "
+            "and scores them on documents that did not choose them"
+        )
     yield f"advice: {_advice(found.advice, found)}"
 
 

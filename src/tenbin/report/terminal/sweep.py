@@ -34,8 +34,9 @@ def print_sweep(report: SweepReport, console: Console | None = None) -> None:
     """Print tasks by templates, each task in detail, and the command that uses the choice."""
     console = console or make_console()
     report = made_visible(report)
+    run_in_full = {(task.task, task.version) for task in report.tasks if task.leading}
     for found in report.distributions or ():
-        print_distribution(found, console)
+        print_distribution(found, console, (found.task, found.version) in run_in_full)
     _print_overview(report, console)
     for task in report.tasks:
         console.print(_options_table(task))
@@ -90,8 +91,9 @@ def _print_overview(report: SweepReport, console: Console) -> None:
 
 def _options_table(task: TaskSweep) -> Table:
     arrow = "↑" if task.higher_is_better else "↓"
+    title = f"{task.task} {task.version}  {task.metric} {arrow}, {task.documents:,} documents"
     table = Table(
-        title=f"{task.task} {task.version}  {task.metric} {arrow}, {task.documents:,} documents",
+        title=f"{title}: the leading prompts in full" if task.leading else title,
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
@@ -167,7 +169,7 @@ def _together_lines(task: TaskSweep, found: AllTogether) -> list[str]:
             f"; a spread as large as the one seen would be shown with about "
             f"{found.documents_needed:,} documents"
         )
-    if found.mean is None:
+    if found.mean is None or task.leading:
         return [line]
     return [
         line,

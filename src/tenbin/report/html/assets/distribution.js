@@ -6,7 +6,7 @@ import { Table } from "./table.js";
 import { figure } from "./figure.js";
 import { metricName, samplesLink, whisker } from "./overview.js";
 
-export function distributionPart(found, run, at) {
+export function distributionPart(found, run, at, followed) {
   return make(
     "section",
     { class: "distribution" },
@@ -21,7 +21,7 @@ export function distributionPart(found, run, at) {
     placeTable(found, run).element,
     found.effects.length ? [make("h3", {}, say("effects_heading")), make("p", { class: "note" }, say("effects_note", { n: count(found.effects.length) })), effectTable(found).element] : null,
     make("h3", {}, say("advice_heading")),
-    make("ul", { class: "conclusions" }, [say("not_a_choice"), advice(found)].map((line) => make("li", {}, line))),
+    make("ul", { class: "conclusions" }, [followed ? null : say("not_a_choice"), advice(found)].filter(Boolean).map((line) => make("li", {}, line))),
   );
 }
 

@@ -19,7 +19,7 @@ export function templatesView() {
       ? [
           RUNS.length > 1 ? make("h2", {}, `${run + 1} `, foreign(runName(run))) : null,
           sweep.error ? make("p", { class: "caution" }, foreign(sweep.error)) : null,
-          ...(sweep.distributions ?? []).map((found, at) => distributionPart(found, run, at)),
+          ...(sweep.distributions ?? []).map((found, at) => distributionPart(found, run, at, sweep.tasks.some((task) => task.leading && task.task === found.task && task.version === found.version))),
           sweep.tasks.length ? make("p", {}, say("templates_note")) : null,
           sweep.tasks.length > 1 ? heatTable(sweep) : null,
           foldedFigure(`templates-${run + 1}`),
@@ -70,7 +70,7 @@ function taskPart(task, run) {
     { label: say("p_holm"), number: true, value: (row) => row.entry?.p_holm ?? null, show: (row) => (row.entry ? probability(row.entry.p_holm) : ""), plain: (row) => (row.entry ? probability(row.entry.p_holm) : "") },
     { label: say("failed"), number: true, value: (row) => row.option.failed, show: (row) => String(row.option.failed ?? 0), plain: (row) => row.option.failed },
   ], rows, { class: "scores", hideCaption: true });
-  return make("section", {}, make("h2", {}, foreign(task.task), make("span", { class: "version" }, ` ${task.version} · `), metricName({ name: task.metric, up: task.higher_is_better })), table.element, conclusions(task));
+  return make("section", {}, make("h2", {}, foreign(task.task), make("span", { class: "version" }, ` ${task.version} · `), metricName({ name: task.metric, up: task.higher_is_better })), task.leading ? make("p", {}, say("leading_note")) : null, table.element, conclusions(task));
 }
 
 function conclusions(task) {
@@ -81,7 +81,7 @@ function conclusions(task) {
     const found = task.together;
     lines.push(say(found.shown ? "differ_line" : "no_difference_line", { p: found.p_value === null ? "–" : probability(found.p_value) }));
     if (!found.shown && found.documents_needed) lines.push(say("needed_line", { n: found.documents_needed.toLocaleString() }));
-    if (found.mean) lines.push(say("mean_line", { mean: score(found.mean.value, unit), interval: interval(found.mean, unit) }));
+    if (found.mean && !task.leading) lines.push(say("mean_line", { mean: score(found.mean.value, unit), interval: interval(found.mean, unit) }));
   }
   if (task.choice) {
     lines.push(say("choice_line", { name: optionName(task.options[task.choice.option]), on: task.choice.on }));
