@@ -98,7 +98,7 @@ def test_operations_grow_with_the_text_alone() -> None:
 
 def whole_reading(plain: str, language: str, count: int) -> str | None:
     """As `read_flexible` reads, nothing shortened."""
-    letters = (read_part(part, language, count) for part in parts_to_read(plain))
+    letters = (read_part(part, language, count, LANGUAGES) for part in parts_to_read(plain))
     return next((letter for letter in letters if letter is not None), None)
 
 

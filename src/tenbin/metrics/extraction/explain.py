@@ -13,6 +13,7 @@ from tenbin.metrics.extraction.number_form import plain_form
 from tenbin.metrics.extraction.numbers import read_parts
 from tenbin.metrics.extraction.numbers import shorten_repetition as shorten_numbers
 from tenbin.metrics.extraction.numerals import canonical
+from tenbin.metrics.extraction.phrases import pool_of, without_affixes
 from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.strict import read_strict
 
@@ -48,14 +49,19 @@ def explain_flexible(text: str, language: str, count: int) -> list[ReadingStep]:
     if short != plain:
         steps.append(ReadingStep("repetition shortened", short))
         plain = short
-    for part in parts_to_read(plain):
+    pool = pool_of(language, plain)
+    bare = without_affixes(plain, pool)
+    if bare != plain:
+        steps.append(ReadingStep("letters without affixes", bare))
+        plain = bare
+    for part in parts_to_read(plain, pool):
         if part != plain:
             steps.append(ReadingStep("part", part))
         mentions = tuple(
             ("".join(mention.letters), stance.name.lower())
-            for mention, stance in mentions_with_stance(part, language, count)
+            for mention, stance in mentions_with_stance(part, language, count, pool)
         )
-        letter = read_part(part, language, count)
+        letter = read_part(part, language, count, pool)
         steps.append(ReadingStep("letters", letter, mentions))
         if letter is not None:
             break

@@ -1,4 +1,4 @@
-r"""Read a choice as a human reader would, in any of ten languages.
+r"""Read a choice as a human reader would, by the phrases of the prompt's language.
 
 The order is: the strict form; the last letter that a phrase announces ("the answer is B",
 "Bが正解"); the last letter that is called right; a letter that opens the answer as a label
@@ -11,19 +11,19 @@ retraction ("no, wait", "いや、") is read before the rest: see `sections`.
 None, for no choice given, when the model never stopped thinking, when it refuses, when it lists
 several letters and settles on none, and when it only repeats the options.
 
-Besides A-D the letters of Arabic (أ ب ج د) and Thai (ก ข ค ง) exams are read for prompts of these
-languages, where they are announced or written as labels. Numbers and circled numbers (①) are not:
-the prompt names letters, and a number may count anything.
+Besides A-D the letters of Arabic (أ ب ج د), Thai (ก ข ค ง), Greek and Hebrew exams are read for
+prompts of these languages, where they are announced or written as labels. Numbers and circled
+numbers (①) are not: the prompt names letters, and a number may count anything.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 from tenbin.metrics.extraction.clean import simplify, strip_thinking
 from tenbin.metrics.extraction.mention import Mention, find_mentions
-from tenbin.metrics.extraction.phrases import load_phrases
+from tenbin.metrics.extraction.phrases import Pool, load_phrases, pool_of, without_affixes
 from tenbin.metrics.extraction.sections import parts_to_read
 from tenbin.metrics.extraction.stance import Stance, is_announced, join_lists, stance_of
 from tenbin.metrics.extraction.strict import read_strict
@@ -38,7 +38,7 @@ def read_flexible(text: str, language: str, count: int) -> str | None:
 
     Args:
         text: What the model wrote.
-        language: The prompt's language, as a two-letter code.
+        language: The prompt's language, as the task calls it.
         count: How many choices there are, at most `MOST_CHOICES`.
 
     Returns:
@@ -50,8 +50,10 @@ def read_flexible(text: str, language: str, count: int) -> str | None:
     spoken = strip_thinking(text)
     if spoken is None:
         return None
-    for part in parts_to_read(shorten_repetition(simplify(spoken))):
-        letter = read_part(part, language, count)
+    plain = shorten_repetition(simplify(spoken))
+    pool = pool_of(language, plain)
+    for part in parts_to_read(without_affixes(plain, pool), pool):
+        letter = read_part(part, language, count, pool)
         if letter is not None:
             return letter
     return None
@@ -66,9 +68,9 @@ def shorten_repetition(plain: str) -> str:
     return shorten(plain, _KEPT, _KEPT_PERIODS)
 
 
-def read_part(plain: str, language: str, count: int) -> str | None:
+def read_part(plain: str, language: str, count: int, pool: Pool) -> str | None:
     """The choice that one part of a simplified answer gives."""
-    mentions = mentions_with_stance(plain, language, count)
+    mentions = mentions_with_stance(plain, language, count, pool)
     for stance in (Stance.ANNOUNCED, Stance.APPROVED):
         chosen = [place for place, (_, found) in enumerate(mentions) if found is stance]
         if chosen:
@@ -76,20 +78,22 @@ def read_part(plain: str, language: str, count: int) -> str | None:
     opening = _opening_label(mentions)
     if opening is not None:
         return opening
-    if _refusal().search(plain):
+    if _refusal(pool).search(plain):
         return None
-    bare = _without_enumeration(_without_review(plain, mentions, count), count)
+    bare = _without_enumeration(_without_review(plain, mentions, count, pool), count)
     return bare[-1].letter if bare else None
 
 
-def mentions_with_stance(plain: str, language: str, count: int) -> list[tuple[Mention, Stance]]:
+def mentions_with_stance(
+    plain: str, language: str, count: int, pool: Pool
+) -> list[tuple[Mention, Stance]]:
     """Every letter that is named in a simplified answer, with its stance."""
-    found = find_mentions(plain, language, count)
-    firm = [mention for mention in found if not mention.weak or is_announced(plain, mention)]
+    found = find_mentions(plain, language, count, pool)
+    firm = [mention for mention in found if not mention.weak or is_announced(plain, mention, pool)]
     named: list[tuple[Mention, Stance]] = []
     previous_end = 0
-    for mention in join_lists(plain, firm):
-        named.append((mention, stance_of(plain, mention, previous_end)))
+    for mention in join_lists(plain, firm, pool):
+        named.append((mention, stance_of(plain, mention, previous_end, pool)))
         previous_end = mention.end
     return named
 
@@ -116,7 +120,7 @@ def _opening_label(mentions: list[tuple[Mention, Stance]]) -> str | None:
 
 
 def _without_review(
-    plain: str, mentions: list[tuple[Mention, Stance]], count: int
+    plain: str, mentions: list[tuple[Mention, Stance]], count: int, pool: Pool
 ) -> list[Mention]:
     """The bare letters, less the labels of options that are gone through line by line.
 
@@ -129,7 +133,7 @@ def _without_review(
     reviewed = {mention.letter for mention, _ in mentions if mention.line_start and mention.label}
     if len(reviewed) == count and len(heads) == 1:
         return bare
-    review = _review().search(plain)
+    review = _review(pool).search(plain)
     if review is None and [head.letter for head in list(heads.values())[:2]] != ["A", "B"]:
         return bare
     begun = review.end() if review else 0
@@ -147,11 +151,11 @@ def _without_enumeration(bare: list[Mention], count: int) -> list[Mention]:
     return kept
 
 
-@lru_cache
-def _review() -> re.Pattern[str]:
-    return re.compile(load_phrases().reviews, re.IGNORECASE)
+@cache
+def _review(pool: Pool) -> re.Pattern[str]:
+    return re.compile(load_phrases(pool).reviews, re.IGNORECASE)
 
 
-@lru_cache
-def _refusal() -> re.Pattern[str]:
-    return re.compile(load_phrases().refusals, re.IGNORECASE)
+@cache
+def _refusal(pool: Pool) -> re.Pattern[str]:
+    return re.compile(load_phrases(pool).refusals, re.IGNORECASE)

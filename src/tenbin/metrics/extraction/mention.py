@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from tenbin.metrics.extraction.alternation import LATIN
-from tenbin.metrics.extraction.phrases import load_phrases, native_letters
+from tenbin.metrics.extraction.phrases import LANGUAGES, Pool, load_phrases, native_letters
 
 SPACE = " \\t\u00a0\u202f\u3000"
 CLOSERS = SPACE + r")\]」』】》〉»\"'}>"
@@ -56,11 +56,13 @@ class _Patterns:
     article: re.Pattern[str]
     option_noun: re.Pattern[str]
     noun_before: re.Pattern[str]
+    announced: re.Pattern[str] | None
+    """None for the ten languages, whose words before letters make no names of each other's."""
 
 
-@lru_cache
-def _compile(count: int, native: tuple[str, ...]) -> _Patterns:
-    phrases = load_phrases()
+@cache
+def _compile(count: int, native: tuple[str, ...], pool: Pool) -> _Patterns:
+    phrases = load_phrases(pool)
     upper, lower = f"A-{chr(64 + count)}", f"a-{chr(96 + count)}"
     # No choice: inside a word, an elision (D'après), an abbreviation (D.C.), a grade (A+), Q&A.
     letter = (
@@ -68,7 +70,7 @@ def _compile(count: int, native: tuple[str, ...]) -> _Patterns:
         rf"(?![{LATIN}0-9+#%&_@])(?!'[{LATIN}])(?!-[{LATIN}0-9])(?!\.[{LATIN}](?![{LATIN}]))"
     )
     if native:
-        around = rf"[{LATIN}0-9\u0600-\u06ff\u0e00-\u0e7f]"
+        around = rf"[{LATIN}0-9\u0370-\u03ff\u0590-\u06ff\u0e00-\u0e7f]"
         # The Arabic comma and question mark lie in the same block but end words.
         letter += rf"|(?<!{around})[{''.join(native)}](?!(?![،؛؟]){around})"
     noun = f"{phrases.fillers}|{phrases.headings}"
@@ -79,22 +81,26 @@ def _compile(count: int, native: tuple[str, ...]) -> _Patterns:
         article=re.compile(rf"[ \t]+(?!{phrases.followers})[{LATIN}]", re.IGNORECASE),
         option_noun=re.compile(noun, re.IGNORECASE),
         noun_before=re.compile(rf"(?:{noun}) $", re.IGNORECASE),
+        announced=None
+        if pool == LANGUAGES
+        else re.compile(rf"{phrases.announcements}[{OPENERS}]*$", re.IGNORECASE),
     )
 
 
-def find_mentions(text: str, language: str, count: int) -> list[Mention]:
+def find_mentions(text: str, language: str, count: int, pool: Pool) -> list[Mention]:
     """Find every letter that could be a choice, in order.
 
     Args:
         text: A simplified answer.
         language: The prompt's language; the letters of its own script count too, if it has any.
         count: How many choices there are.
+        pool: The languages whose phrases are looked for.
     """
     native = native_letters(language)[:count]
     mentions = []
     # Where the first word of the line at hand may begin: nothing but brackets and quotes before it.
     line_end, opened = -1, 0
-    for match in _compile(count, native).letter.finditer(text):
+    for match in _compile(count, native, pool).letter.finditer(text):
         start, end = match.span()
         if start > line_end:
             line = text.rfind("\n", max(line_end, 0), start) + 1
@@ -102,7 +108,7 @@ def find_mentions(text: str, language: str, count: int) -> list[Mention]:
             line_end = len(text) if found < 0 else found
             opened = _OPENING.match(text, line, line_end).end()  # type: ignore[union-attr]
         before, after = text[max(0, start - 20) : start], text[end : end + 40]
-        if not _is_word(before, match[0], after, count, native):
+        if not _is_word(before, match[0], after, count, native, pool):
             is_native = match[0] in native
             place = native.index(match[0]) if is_native else ord(match[0].upper()) - ord("A")
             letter = chr(65 + place)
@@ -132,10 +138,14 @@ def _describe(text: str, start: int, letter: str, is_native: bool, line_start: b
 
 
 @lru_cache(maxsize=4096)
-def _is_word(before: str, letter: str, after: str, count: int, native: tuple[str, ...]) -> bool:
+def _is_word(
+    before: str, letter: str, after: str, count: int, native: tuple[str, ...], pool: Pool
+) -> bool:
     """Whether the letter is a name or an article between these words."""
-    patterns = _compile(count, native)
-    if patterns.name_before.search(before) or patterns.name_after.match(after):
+    patterns = _compile(count, native, pool)
+    # "Volím B. Možnosti …" is no initial, and "amo an B" no English article.
+    announced = patterns.announced is not None and patterns.announced.search(before) is not None
+    if (not announced and patterns.name_before.search(before)) or patterns.name_after.match(after):
         return True
     if letter == "A" and patterns.noun_before.search(before):
         return False
@@ -144,6 +154,8 @@ def _is_word(before: str, letter: str, after: str, count: int, native: tuple[str
     if letter.islower():
         return re.match(rf"\s*[{LATIN}]", after) is not None
     # The initial of a name: a capitalised word before it and another after it.
+    if announced:
+        return False
     surname = re.match(r"\.\s[A-ZÀ-Ý][a-zß-ÿ]", after)
     forename = re.search(r"(?:^|\s)([A-ZÀ-Ý][a-zß-ÿ]+)\s$", before)
     return bool(surname and forename and not patterns.option_noun.fullmatch(forename[1]))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from tenbin.metrics.extraction.alternation import SENTENCE_END
 from tenbin.metrics.extraction.clean import BOXED
 from tenbin.metrics.extraction.mention import CLOSERS, OPENERS, SPACE, Mention
-from tenbin.metrics.extraction.phrases import load_phrases, repeatable_fillers
+from tenbin.metrics.extraction.phrases import Pool, load_phrases, repeatable_fillers
 
 _CLAUSE_END = SENTENCE_END + r",;،؛、"
 _WINDOW = 200
@@ -53,18 +53,20 @@ class _Patterns:
     asked: re.Pattern[str]
 
 
-@lru_cache
-def _compile() -> _Patterns:
-    phrases = load_phrases()
+@cache
+def _compile(pool: Pool) -> _Patterns:
+    phrases = load_phrases(pool)
     between = rf"{OPENERS}\n:,、=→–—-"
-    gap = rf"(?:{repeatable_fillers(between)}|[{between}]|\.\.\.|…)*"
-    near = rf"(?:{repeatable_fillers(OPENERS)}|[{OPENERS}])*"
+    gap = rf"(?:{repeatable_fillers(between, pool)}|[{between}]|\.\.\.|…)*"
+    near = rf"(?:{repeatable_fillers(OPENERS, pool)}|[{OPENERS}])*"
     heading = rf"{phrases.headings}\s*(?:[:=→–—\-\n)\]」』】\"'])"
     quoted = r"(?:\([^()\n]{0,80}\)|「[^」\n]{0,80}」|\"[^\"\n]{0,80}\")"
     after = rf"[{CLOSERS}]*(?:{quoted}[{SPACE}]*)?(?:{phrases.fillers}[{SPACE}]*)?"
     option_text = rf"(?:[.:)]\s*[^{SENTENCE_END}A-H]{{0,80}}?)?"
     mark = rf"[{CLOSERS}]*(?:[.:–—-]|=>|→)[{SPACE}]*"
-    mark_end = r"\s*(?:$|[.,。、;!:\n–—(-])"
+    mark_end = r"\s*(?:$|[.,。、;!:\n–—(।۔።։။-])"
+    # Greek asks with a semicolon.
+    question_marks = "?？؟፧;" if pool[0] == "el" else "?？؟፧"
     lists = rf"[\s,、]*(?:{phrases.connectors}|[/・&+])[\s,]*|\s*(?P<comma>[,،])\s*|\s*、\s*"
 
     def pattern(source: str) -> re.Pattern[str]:
@@ -83,32 +85,33 @@ def _compile() -> _Patterns:
         approved=pattern(rf"{after}{phrases.approvals}|{mark}{phrases.right_marks}{mark_end}"),
         discussed=pattern(rf"{after}{phrases.discussions}"),
         joined=pattern(rf"[{CLOSERS}]*{quoted}?(?:{lists}){near}"),
-        asked=pattern(rf"[{CLOSERS}]*[^{_CLAUSE_END}]{{0,4}}[?？؟]"),
+        asked=pattern(rf"[{CLOSERS}]*[^{_CLAUSE_END}]{{0,4}}[{question_marks}]"),
     )
 
 
-def stance_of(text: str, mention: Mention, previous_end: int) -> Stance:
+def stance_of(text: str, mention: Mention, previous_end: int, pool: Pool) -> Stance:
     """The stance that a text takes towards a mention.
 
     Args:
         text: A simplified answer.
         mention: A letter or a list in it.
         previous_end: Where the mention before it ends; a supposition reaches no further.
+        pool: The languages whose phrases are looked for.
     """
     window_start = max(0, mention.start - _WINDOW)
     before = text[window_start : mention.start]
     after = text[mention.end : mention.end + _WINDOW]
-    return _stance_in_window(before, after, max(0, previous_end - window_start))
+    return _stance_in_window(before, after, max(0, previous_end - window_start), pool)
 
 
 # Models that repeat themselves write the same words around hundreds of letters.
 @lru_cache(maxsize=4096)
-def _stance_in_window(before: str, after: str, previous_end: int) -> Stance:
-    patterns = _compile()
+def _stance_in_window(before: str, after: str, previous_end: int, pool: Pool) -> Stance:
+    patterns = _compile(pool)
     if after.startswith(")") and not before.endswith("("):
         # "B) Not all …": the bracket ends a label, and what follows is the option's own text.
         after = ":" + after[1:]
-    announced = _find_announcement(before)
+    announced = _find_announcement(before, pool)
     lead = before[: announced.start()] if announced else before
     clause = re.split(f"[{_CLAUSE_END}]", lead[previous_end:])[-1]
     if patterns.denied_after.match(after) or patterns.asked.match(after):
@@ -124,27 +127,27 @@ def _stance_in_window(before: str, after: str, previous_end: int) -> Stance:
     return Stance.DISCUSSED if patterns.discussed.match(after) else Stance.BARE
 
 
-def is_announced(text: str, mention: Mention) -> bool:
+def is_announced(text: str, mention: Mention, pool: Pool) -> bool:
     """Whether a phrase right before the mention announces an answer."""
     before = text[max(0, mention.start - _WINDOW) : mention.start]
-    return _find_announcement(before) is not None
+    return _find_announcement(before, pool) is not None
 
 
 @lru_cache(maxsize=4096)
-def _find_announcement(before: str) -> re.Match[str] | None:
+def _find_announcement(before: str, pool: Pool) -> re.Match[str] | None:
     # "Let's look at each option:" ends like a heading and announces a review, not an answer.
-    patterns = _compile()
+    patterns = _compile(pool)
     return None if patterns.reviewed.search(before) else patterns.announced.search(before)
 
 
-def join_lists(text: str, mentions: list[Mention]) -> list[Mention]:
+def join_lists(text: str, mentions: list[Mention], pool: Pool) -> list[Mention]:
     """Join letters that are listed together (A, B and C) into one mention."""
-    joints = [_joint(text[one.end : other.start]) for one, other in pairwise(mentions)]
+    joints = [_joint(text[one.end : other.start], pool) for one, other in pairwise(mentions)]
     ends = _list_ends(mentions, joints)
     joined: list[Mention] = []
     run: list[Mention] = []
     for place, mention in enumerate(mentions):
-        if run and _are_listed(text, run, joints[place - 1], ends[place]):
+        if run and _are_listed(text, run, joints[place - 1], ends[place], pool):
             run.append(mention)
         else:
             joined += _as_one(run)
@@ -173,8 +176,8 @@ class _Joint(IntEnum):
 
 
 @lru_cache(maxsize=4096)
-def _joint(between: str) -> _Joint:
-    patterns = _compile()
+def _joint(between: str, pool: Pool) -> _Joint:
+    patterns = _compile(pool)
     # Hundreds of spaces mean what a hundred mean, but are tried in every division.
     joint = patterns.joined.fullmatch(_SPACES.sub(lambda found: found[0][:_MOST_SPACES], between))
     if joint is None:
@@ -193,7 +196,7 @@ def _list_ends(mentions: list[Mention], joints: list[_Joint]) -> list[int]:
     return ends
 
 
-def _are_listed(text: str, run: list[Mention], joint: _Joint, end: int) -> bool:
+def _are_listed(text: str, run: list[Mention], joint: _Joint, end: int, pool: Pool) -> bool:
     """Whether the next letter goes on with a list.
 
     Args:
@@ -201,6 +204,7 @@ def _are_listed(text: str, run: list[Mention], joint: _Joint, end: int) -> bool:
         run: The letters before it, one or a list of several.
         joint: What stands between them and it.
         end: Where the list ends that it would be a part of.
+        pool: The languages whose phrases are looked for.
     """
     if joint in (_Joint.NONE, _Joint.ANNOUNCING):
         return False
@@ -209,12 +213,12 @@ def _are_listed(text: str, run: list[Mention], joint: _Joint, end: int) -> bool:
     # "The answer is A, B and C are wrong": a comma alone does not tie an answer to what is said
     # of the others, so look at the words after the last of them.
     start = run[0].start
-    return _are_tied(text[max(0, start - _WINDOW) : start], text[end : end + _WINDOW])
+    return _are_tied(text[max(0, start - _WINDOW) : start], text[end : end + _WINDOW], pool)
 
 
 @lru_cache(maxsize=4096)
-def _are_tied(before: str, after: str) -> bool:
-    patterns = _compile()
+def _are_tied(before: str, after: str, pool: Pool) -> bool:
+    patterns = _compile(pool)
     predicates = (patterns.denied_after, patterns.confirmed, patterns.approved, patterns.discussed)
-    settled = _find_announcement(before) is not None or patterns.denied_before.search(before)
+    settled = _find_announcement(before, pool) is not None or patterns.denied_before.search(before)
     return not (settled and any(predicate.match(after) for predicate in predicates))
