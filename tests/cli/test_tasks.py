@@ -161,3 +161,22 @@ def test_tasks_that_differ_in_language_only_are_one_row(capsys: pytest.CaptureFi
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines() if "\t" in line]
     assert ["mlogiqa_gen_ja-1.0", "ja"] in [line[:2] for line in lines]
     assert all(len(line) == 6 for line in lines)
+
+
+def test_the_grammar_of_formats_is_listed_with_its_rules(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["tasks", "--formats"]) == 0
+    listed = capsys.readouterr().out.split("\n")
+    assert {"jcommonsenseqa", "jnli", "marc_ja", "xnli_*", "mlogiqa_mcq_*", "jmmlu_*"} <= {*listed}
+    assert "jsquad" not in listed
+    assert main(["tasks", "--formats", "jnli-1.3"]) == 0
+    shown = capsys.readouterr().out
+    assert "0: terms, 1: yes-no, 2: truth" in shown
+    assert "rule letter-needs-symbols: options without symbols" in shown
+    assert main(["tasks", "--formats", "xnli_ur", "--json"]) == 0
+    described = json.loads(capsys.readouterr().out)
+    levels = {one["name"]: one["levels"] for one in described["dimensions"]}
+    assert levels["language"] == {"1": "english"}
+    assert levels["marks"] == {"0": "plain", "1": "square", "3": "heading"}
+    assert main(["tasks", "--formats", "jsquad"]) == 1

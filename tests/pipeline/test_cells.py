@@ -185,6 +185,10 @@ def test_formats_that_cannot_be_asked() -> None:
         cells(tasks="jnli", exclude_formats="scored=text")
     with pytest.raises(ConfigError, match="among its dimensions"):
         cells(tasks="jnli", formats=3, rotations=True)
+    with pytest.raises(TaskError, match="no level 'bold'"):
+        cells(
+            tasks="jnli,jcommonsenseqa", formats=3, exclude_formats="label_words=truth,marks=bold"
+        )
     with pytest.raises(TaskError, match=r"jsquad .* declares no prompt formats"):
         cells(tasks="jsquad", formats=3)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ConfigError
@@ -21,6 +21,7 @@ EXAMPLES = """examples:
       --sample_data --format jsonl
   tenbin preview --tasks jnli-1.3-0.2 --num_fewshot 3 --sample_data \\
       --tokenizer smollm2-135m
+  tenbin preview --tasks jcommonsenseqa --formats 5 --limit 1 --sample_data
 """
 
 
@@ -61,9 +62,12 @@ def execute(options: argparse.Namespace) -> int:
     for setup in setups:
         for prompt in prompts_of(setup, data, settings, tokenizer):
             if options.format == "jsonl":
-                print(json.dumps(preview_row(prompt, tokenizer), ensure_ascii=False))
+                row = preview_row(prompt, tokenizer)
+                if setup.template.format is not None:
+                    row["format"] = dict(setup.template.format)
+                print(json.dumps(row, ensure_ascii=False))
             else:
-                _print_text(prompt, tokenizer)
+                _print_text(prompt, tokenizer, setup.template.format)
     return 0
 
 
@@ -147,7 +151,9 @@ def _examined(prompt: Prompt, tokenizer: Tokenizer) -> Boundary:
     return max(found, key=lambda one: one.prompt_tokens)
 
 
-def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
+def _print_text(
+    prompt: Prompt, tokenizer: Tokenizer | None, format: Mapping[str, str] | None = None
+) -> None:
     from rich.text import Text
 
     from tenbin.report.terminal.console import make_console
@@ -155,6 +161,9 @@ def _print_text(prompt: Prompt, tokenizer: Tokenizer | None) -> None:
 
     console = make_console()
     console.rule(f"{prompt.cell.id} · shots {prompt.cell.shots} · document {prompt.document}")
+    if format is not None:
+        levels = ", ".join(f"{name}={level}" for name, level in format.items() if level != "–")
+        console.print(Text(levels, style="dim"))
     # As it is, nothing wrapped: what is shown is what the model reads, control characters by name.
     print(visible(prompt.text))
     for context in prompt.contexts[1:]:

@@ -47,6 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a task asks, its data, known faults, metrics and citation",
     )
     parser.add_argument(
+        "--formats",
+        dest="formats_of",
+        nargs="?",
+        const="",
+        metavar="TASK",
+        help="the grammar of a task's prompt formats, with its rules; without TASK the tasks",
+    )
+    parser.add_argument(
         "--suites",
         action="store_true",
         help="list suites: averages, documents, tokens; with the name of one as PATTERN its tasks",
@@ -66,6 +74,10 @@ def execute(options: argparse.Namespace) -> int:
     """Print the tasks, groups and tags whose name, id, group or tag matches."""
     if options.show:
         return _show(options)
+    if options.formats_of is not None:
+        from tenbin.cli.task_formats import list_formats
+
+        return list_formats(options)
     if options.suites:
         from tenbin.cli.suites import list_suites
 

@@ -175,6 +175,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
     _check_sweep(config, [setup.cell for setup in setups.values()])
     _check_extra_metrics(config, [setup.task for setup in setups.values()])
     _check_generation(config, [setup.task for setup in setups.values()])
+    _check_excluded(config, setups.values())
     return list(setups.values())
 
 
@@ -509,6 +510,15 @@ def _with_formats(
     excluded = excluded_formats(config.exclude_formats)
     formats = sample_formats(task, config.formats, config.seed, excluded, most)
     return with_formats(task, formats), [*published, *(one.id for one in formats)]
+
+
+def _check_excluded(config: RunConfig, setups: Iterable[CellSetup]) -> None:
+    """Refuse exclusions that are about no asked task."""
+    if config.exclude_formats:
+        from tenbin.tasks.prompt_formats import check_exclusions, excluded_formats
+
+        tasks = {f"{one.task.name}-{one.task.version}": one.task for one in setups}
+        check_exclusions(list(tasks.values()), excluded_formats(config.exclude_formats))
 
 
 def _swept_cells(config: RunConfig, task: Task, templates: list[str], shots: int) -> list[Cell]:

@@ -17,6 +17,7 @@ from tenbin.prompts.render import word
 from tenbin.records import Document, FormatGrammar, Task, Template
 from tenbin.tasks.prompt_formats import (
     PromptFormat,
+    check_exclusions,
     excluded_formats,
     format_template,
     read_format,
@@ -171,11 +172,17 @@ def test_a_veto_leaves_the_others_as_they_are(questions: Task, tmp_path: Path) -
     )  # fmt: skip
 
 
-def test_a_veto_that_names_nothing_is_refused(questions: Task, tmp_path: Path) -> None:
+def test_a_veto_that_names_nothing_is_refused(
+    questions: Task, inferences: Task, tmp_path: Path
+) -> None:
+    both = [questions, inferences]
     with pytest.raises(TaskError, match="no dimension 'colour'"):
-        sample_formats(questions, 2, 1, ["colour=red"])
+        check_exclusions(both, ["colour=red"])
     with pytest.raises(TaskError, match="no level 'esperanto'"):
-        sample_formats(questions, 2, 1, ["language=esperanto"])
+        check_exclusions(both, ["language=esperanto"])
+    with pytest.raises(TaskError, match="no level 'truth'"):
+        check_exclusions([questions], ["label_words=truth"])
+    check_exclusions(both, ["label_words=truth", "rotation=4", "f-020001117031110001"])
     with pytest.raises(TaskError, match="nowhere: neither the id"):
         excluded_formats(["nowhere"])
     file = tmp_path / "vetoes.txt"

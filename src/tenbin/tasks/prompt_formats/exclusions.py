@@ -13,6 +13,8 @@ from tenbin.tasks.prompt_formats.format_id import PromptFormat, is_format, requi
 from tenbin.tasks.rotation import FORMAT
 
 _FLAG = "--exclude_formats"
+_NEITHER = "neither the id of a prompt format nor a level"
+_HINT = "name an id (f-…), a level (language=english), or a text file with one on each line"
 
 
 def excluded_formats(written: Sequence[str]) -> tuple[str, ...]:
@@ -42,16 +44,12 @@ def _lines(path: str) -> list[str]:
         lines = Path(path).expanduser().read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError) as error:
         raise TaskError(
-            f"{_FLAG} {path}: neither the id of a prompt format nor a file that can be read",
-            "name an id (f-…), a level (language=english), or a text file with one on each line",
+            f"{_FLAG} {path}: {_NEITHER}, nor a file that can be read", _HINT
         ) from error
     entries = [line.partition("#")[0].strip() for line in lines]
     for number, entry in enumerate(entries, 1):
         if entry and "=" not in entry and not is_format(_id(entry)):
-            raise TaskError(
-                f"{_FLAG} {path}, line {number}: {entry!r} is neither an id (f-…) nor a level "
-                "(dimension=level)"
-            )
+            raise TaskError(f"{_FLAG} {path}, line {number}: {entry!r} is {_NEITHER}", _HINT)
     return [entry for entry in entries if entry]
 
 
@@ -71,40 +69,37 @@ class Exclusions:
 
 
 def read_exclusions(task: Task, written: Collection[str]) -> Exclusions:
-    """The exclusions that are about a task: an id that names another task is not.
+    """The exclusions that are about a task; ids in full may name others."""
+    own = f"{task.name}-{task.version}-"
+    ids = {_id(one) for one in written if one.removeprefix(own) == _id(one)}
+    levels = {(name, level) for name, equals, level in _parted(written) if equals}
+    return Exclusions(frozenset(ids), frozenset(levels))
+
+
+def check_exclusions(tasks: Sequence[Task], written: Collection[str]) -> None:
+    """Refuse an exclusion that is about none of the tasks.
 
     Raises:
-        TaskError: An entry names no dimension or level, or is no id.
+        TaskError: An entry names no dimension, or a level that no task has, or is no id.
     """
-    ids = {_id(one) for one in written if "=" not in one and _is_about(task, one)}
-    return Exclusions(frozenset(ids), frozenset(_levels(task, written)))
-
-
-def _is_about(task: Task, written: str) -> bool:
-    id = _id(written)
-    if not is_format(id):
-        raise TaskError(
-            f"{_FLAG} {written}: neither the id of a prompt format nor a level",
-            "name an id (f-…), or a level as dimension=level, such as language=english",
-        )
-    return written in (id, f"{task.name}-{task.version}-{id}")
-
-
-def _levels(task: Task, written: Iterable[str]) -> Iterable[tuple[str, str]]:
-    grammar = require_grammar(task)
-    for one in written:
-        name, equals, level = one.partition("=")
+    grammars = [require_grammar(task) for task in tasks]
+    for name, equals, level in _parted(written):
         if not equals:
+            if not is_format(_id(name)):
+                raise TaskError(f"{_FLAG} {name}: {_NEITHER}", _HINT)
             continue
         if name not in BY_NAME:
             raise TaskError(
-                f"{_FLAG} {one}: there is no dimension {name!r}",
+                f"{_FLAG} {name}={level}: there is no dimension {name!r}",
                 f"dimensions: {', '.join(BY_NAME)}",
             )
-        known = BY_NAME[name].levels(grammar)
+        known = dict.fromkeys(one for grammar in grammars for one in BY_NAME[name].levels(grammar))
         if level not in known:
             raise TaskError(
-                f"{_FLAG} {one}: {name} has no level {level!r} in {task.name}",
+                f"{_FLAG} {name}={level}: {name} has no level {level!r}",
                 f"levels: {', '.join(known)}",
             )
-        yield name, level
+
+
+def _parted(written: Iterable[str]) -> list[tuple[str, str, str]]:
+    return [one.partition("=") for one in written]

@@ -47,7 +47,7 @@ def sample_formats(
         shots: Examples in the prompts: without, the dimensions of examples keep their first level.
 
     Raises:
-        TaskError: The task declares no formats, has fewer, or an exclusion names nothing.
+        TaskError: The task declares no formats, or has fewer.
     """
     grammar = require_grammar(task)
     exclusions = read_exclusions(task, excluded)
