@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.api import consistency, evaluate
+from tenbin.api import consistency, evaluate, sweep
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.cli.report import write_report
@@ -223,6 +223,28 @@ def test_a_sweep_shows_every_template(sweep_run: Path, tmp_path: Path, open_page
     assert (tmp_path / "figures" / "templates-1.png").stat().st_size > 5_000
     page.get_by_role("link", name="0.4").first.click()
     assert listed(page) == 18
+
+
+def test_a_sweep_on_a_budget_shows_its_distribution(tmp_path: Path, open_page: OpenPage) -> None:
+    found = sweep(
+        ScriptedBackend(), "jcommonsenseqa", sample_data=True, formats=23, budget=6,
+        output_path=tmp_path / "r.json",
+    ).record.distributions  # fmt: skip
+    assert found is not None
+    write_report([tmp_path / "r.json"], tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", "#/templates")
+    page.wait_for_function("() => document.querySelector('figure img')?.naturalWidth > 0")
+    shown = page.locator("main").inner_text()
+    assert "30 prompts on 20 documents" in shown
+    assert f"{found[0].quantiles[3].value:.3f}" in shown
+    places = page.locator("table.scores").first.locator("tbody tr")
+    assert places.count() == 7, "the published templates"
+    page.get_by_label("All 30 prompts").check()
+    assert places.count() == 30
+    page.locator("table.scores").first.get_by_role("link").first.click()
+    assert listed(page) == found[0].places[0].n
+    show(page, "overview")
+    assert page.locator("table.scores tbody tr").filter(has_text="jcommonsenseqa").count() == 0
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ import { Table } from "./table.js";
 import { figure } from "./figure.js";
 import { metricName, samplesLink, whisker } from "./overview.js";
 
+const [FEW, MANY] = [8, 20];
+
 export function distributionPart(found, run, at, followed) {
   return make(
     "section",
@@ -19,7 +21,7 @@ export function distributionPart(found, run, at, followed) {
     make("h3", {}, say("places_heading")),
     make("p", { class: "note" }, say("places_note")),
     placeTable(found, run).element,
-    found.effects.length ? [make("h3", {}, say("effects_heading")), make("p", { class: "note" }, say("effects_note", { n: count(found.effects.length) })), effectTable(found).element] : null,
+    found.effects.length ? [make("h3", {}, say("effects_heading")), make("p", { class: "note" }, say("effects_note", { n: count(found.effects.length) })), effectTable(found, run).element] : null,
     make("h3", {}, say("advice_heading")),
     make("ul", { class: "conclusions" }, [followed ? null : say("not_a_choice"), advice(found)].filter(Boolean).map((line) => make("li", {}, line))),
   );
@@ -51,6 +53,19 @@ function quantileTable(found) {
   ], found.quantiles, { hideCaption: true });
 }
 
+/** Show the chosen rows of a table, and all of them on demand. */
+function withAll(table, id, label, chosen) {
+  const all = make("input", { type: "checkbox", id });
+  const apply = () => {
+    table.filter = (row) => all.checked || chosen(row);
+    table.draw();
+  };
+  all.addEventListener("change", apply);
+  table.element.prepend(make("div", { class: "controls" }, make("label", { for: id }, all, " ", label)));
+  apply();
+  return table;
+}
+
 function placeTable(found, run) {
   const unit = found.unit;
   const name = (row) => (row.shots === found.places[0].shots ? row.template : `${row.template}, ${say("shots_of", { n: row.shots })}`);
@@ -63,29 +78,23 @@ function placeTable(found, run) {
     { label: say("interval"), number: true, class: "interval", value: (row) => row.low, show: (row) => span(row.low, row.high, unit), plain: (row) => span(row.low, row.high, unit) },
     { label: say("above_others"), number: true, value: (row) => row.rank, show: rank, plain: rank },
   ], found.places, { class: "scores", hideCaption: true });
-  if (found.places.length > 20 && found.places.some((place) => place.published)) {
-    const all = make("input", { type: "checkbox", id: `all-prompts-${run}-${found.task}` });
-    const apply = () => {
-      table.filter = (row) => all.checked || row.published;
-      table.draw();
-    };
-    all.addEventListener("change", apply);
-    table.element.prepend(make("div", { class: "controls" }, make("label", { for: all.id }, all, " ", say("all_prompts", { n: count(found.places.length) }))));
-    apply();
-  }
-  return table;
+  if (found.places.length <= MANY || !found.places.some((place) => place.published)) return table;
+  return withAll(table, `all-prompts-${run}-${found.task}`, say("all_prompts", { n: count(found.places.length) }), (row) => row.published);
 }
 
-function effectTable(found) {
+function effectTable(found, run) {
   const digits = found.unit ? 2 : 3;
-  return new Table(say("effects_heading"), [
+  const rows = [...found.effects].sort((a, b) => a.p_value - b.p_value || Math.abs(b.effect) - Math.abs(a.effect));
+  const table = new Table(say("effects_heading"), [
     { label: say("dimension"), value: (row) => row.dimension, show: (row) => row.dimension, plain: (row) => row.dimension },
     { label: say("level"), value: (row) => row.level, show: (row) => foreign(row.level, null, "span", { class: "mono" }), plain: (row) => row.level },
     { label: say("prompts_count"), number: true, value: (row) => row.prompts, show: (row) => count(row.prompts), plain: (row) => row.prompts },
     { label: say("effect"), number: true, class: "value", value: (row) => row.effect, show: (row) => signed(row.effect, digits), plain: (row) => signed(row.effect, digits) },
     { label: say("interval"), number: true, class: "interval", value: (row) => row.low, show: (row) => span(row.low, row.high, found.unit), plain: (row) => span(row.low, row.high, found.unit) },
     { label: say("p_holm"), number: true, value: (row) => row.p_value, show: (row) => make("span", { class: row.p_value < 0.05 ? "some-effect" : "none" }, probability(row.p_value)), plain: (row) => probability(row.p_value) },
-  ], [...found.effects].sort((a, b) => a.p_value - b.p_value || Math.abs(b.effect) - Math.abs(a.effect)), { class: "scores", hideCaption: true });
+  ], rows, { class: "scores", hideCaption: true });
+  if (rows.length <= MANY) return table;
+  return withAll(table, `all-effects-${run}-${found.task}`, say("all_effects", { n: count(rows.length) }), (row) => row.p_value < 0.05 || rows.indexOf(row) < FEW);
 }
 
 function advice(found) {
