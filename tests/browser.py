@@ -30,6 +30,7 @@ _LAST = {
     "overview": "table.scores",
     "languages": "figure img",
     "templates": "ul.conclusions",
+    "order": "ul.conclusions",
     "compare": "ol.runs",
     "samples": ".sample :is(h2, .nothing)",
     "details": "details.wording",

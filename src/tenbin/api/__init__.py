@@ -1,6 +1,14 @@
 """The Python API: the command line's options as keywords, records with tables back."""
 
-from tenbin.api.analyses import Comparison, Consistency, Diagnosis, Sweep, compare, consistency
+from tenbin.api.analyses import (
+    Comparison,
+    Consistency,
+    Diagnosis,
+    OptionOrder,
+    Sweep,
+    compare,
+    consistency,
+)
 from tenbin.api.evaluation import doctor, evaluate, sweep
 from tenbin.api.models import Models, evaluate_models
 from tenbin.api.run import Run, Samples, load_run
@@ -14,6 +22,7 @@ __all__ = [
     "Diagnosis",
     "Listener",
     "Models",
+    "OptionOrder",
     "Run",
     "RunOptions",
     "Samples",

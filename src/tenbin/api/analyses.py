@@ -15,6 +15,7 @@ from tenbin.results.read import read_run
 if TYPE_CHECKING:
     from tenbin.analysis.compare import ComparisonReport
     from tenbin.analysis.consistency.report import AccuracyGap, ConsistencyReport
+    from tenbin.analysis.option_order.report import OptionOrderReport
     from tenbin.analysis.sweep.report import SweepReport
     from tenbin.pipeline.doctor import DiagnosisReport
 
@@ -212,6 +213,53 @@ def _gap(found: AccuracyGap | None) -> Row:
         "gap_high": found.high,
         "p_holm": found.p_holm,
     }
+
+
+class OptionOrder(_Document):
+    """How scores depend on the order in which options are shown."""
+
+    columns: ClassVar[Mapping[str, type]] = {
+        **dict.fromkeys(("id", "metric", "position"), str),
+        **dict.fromkeys(("recall", "recall_low", "recall_high"), float),
+        **dict.fromkeys(("chosen", "chosen_low", "chosen_high"), float),
+        **dict.fromkeys(("recall_after", "chosen_after"), float),
+    }
+    shown_columns: ClassVar[tuple[str, ...]] = (
+        *("id", "position", "recall", "recall_low", "recall_high", "chosen", "recall_after"),
+    )
+
+    def __init__(self, record: OptionOrderReport) -> None:
+        super().__init__(record.to_json())
+        self.record = record
+        """Means over orders, recall by position and scores without the preference, as a record."""
+
+    def table(self) -> list[Row]:
+        """One row for each position of each template."""
+        return [
+            {
+                "id": found.id,
+                "metric": found.metric,
+                "position": one.position,
+                "recall": one.recall.value,
+                "recall_low": one.recall.low,
+                "recall_high": one.recall.high,
+                "chosen": one.chosen.value,
+                "chosen_low": one.chosen.low,
+                "chosen_high": one.chosen.high,
+                "recall_after": one.recall_after and one.recall_after.value,
+                "chosen_after": one.chosen_after and one.chosen_after.value,
+            }
+            for found in self.record.templates
+            for one in found.positions
+        ]
+
+    def _heading(self) -> str:
+        means = [
+            f"{found.id} {found.mean.value:.3f}"
+            for found in self.record.templates
+            if found.mean.value is not None
+        ]
+        return f"Option order; mean over all orders: {', '.join(means) or 'not known'}"
 
 
 class Diagnosis(_Document):

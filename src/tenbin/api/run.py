@@ -17,7 +17,7 @@ from tenbin.results.samples import outcomes_of
 from tenbin.results.schema import RunResult, Sample
 
 if TYPE_CHECKING:
-    from tenbin.api.analyses import Sweep
+    from tenbin.api.analyses import OptionOrder, Sweep
 
 _BLOCK = 1_000
 """Documents that are held at a time."""
@@ -223,6 +223,21 @@ class Run(Tabular):
         from tenbin.api.analyses import Sweep
 
         return Sweep(self, sweep_report(self.result, outcomes_of(self.sample_records()), metric))
+
+    def option_order(self) -> OptionOrder:
+        """How scores depend on the order of options, for a run with `rotations=True`.
+
+        Raises:
+            ResultError: The run asked one order only.
+        """
+        from tenbin.analysis.option_order.report import has_rotations, option_order_report
+        from tenbin.api.analyses import OptionOrder
+
+        if not has_rotations(self.result):
+            raise ResultError(
+                "the run asked its options in one order only", "run it with rotations=True"
+            )
+        return OptionOrder(option_order_report(self.result, self.sample_records()))
 
     def _heading(self) -> str:
         count = len(self.document["configs"])

@@ -46,6 +46,7 @@ def execute(options: argparse.Namespace) -> int:
     """Print the scores of each run, write the report, and say where the files are."""
     from pathlib import Path
 
+    from tenbin.cli.run import order_report
     from tenbin.report.charts.draw import import_altair
     from tenbin.report.html.messages import messages
     from tenbin.report.terminal.scores import print_results
@@ -55,6 +56,10 @@ def execute(options: argparse.Namespace) -> int:
     messages(options.language)
     for run in [read_run(path) for path in options.runs]:
         print_results(run.result)
+        if (order := order_report(run.result, run.samples)) is not None:
+            from tenbin.report.terminal.option_order import print_option_order
+
+            print_option_order(order)
     write_report(options.runs, Path(options.output), options.language, options.charts)
     return 0
 

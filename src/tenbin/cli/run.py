@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tenbin.cli.exit_codes import ERROR, HELP, SOME_FAILED, code_of_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tenbin.analysis.option_order.report import OptionOrderReport
     from tenbin.config import ModelsFile
     from tenbin.pipeline.many_models.run import ModelRun
     from tenbin.pipeline.progress import Listener
+    from tenbin.results.schema import RunResult, Sample
 
 EXAMPLES = f"""examples:
   tenbin run --model hf --model_args pretrained=smollm2-135m --tasks jnli \\
@@ -86,7 +88,15 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.report.terminal.scores import print_results
 
     print_results(finished.result)
+    order = order_report(finished.result, finished.samples)
+    if order is not None:
+        from tenbin.report.terminal.option_order import print_option_order
+
+        print_option_order(order)
     if finished.folder is not None:
+        if order is not None:
+            place = finished.folder.path / "option_order.json"
+            write_document(place, order.to_json(), "name another place with --output_path")
         console = make_console()
         console.print(f"results  {finished.folder.result_file}", highlight=False, soft_wrap=True)
         console.print(
@@ -94,6 +104,32 @@ def execute(options: argparse.Namespace) -> int:
         )
         write_run_report(options, finished.folder.path)
     return code_of_run(finished.result)
+
+
+def order_report(
+    result: RunResult, samples: Callable[[], Iterable[Sample]]
+) -> OptionOrderReport | None:
+    """How scores depend on the order of options; None where a run asked one order only.
+
+    Args:
+        result: The run.
+        samples: Gives its samples.
+    """
+    if not any(config.rotation for config in result.configs.values()):
+        return None
+
+    from tenbin.analysis.option_order.report import option_order_report
+
+    return option_order_report(result, samples())
+
+
+def write_document(path: Path, document: Mapping[str, Any], remedy: str) -> None:
+    """Write a report as JSON."""
+    import json
+
+    from tenbin.files.disk_errors import write_output
+
+    write_output(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n", remedy)
 
 
 def check_report(options: argparse.Namespace) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tenbin.cli.exit_codes import HELP, code_of_run
-from tenbin.cli.run import add_report_and_config, check_report, write_run_report
+from tenbin.cli.run import (
+    add_report_and_config,
+    check_report,
+    order_report,
+    write_document,
+    write_run_report,
+)
 from tenbin.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from tenbin.analysis.option_order.report import OptionOrderReport
     from tenbin.analysis.sweep.report import SweepReport
     from tenbin.results.schema import RunResult
 
@@ -27,8 +32,9 @@ EXAMPLES = f"""examples:
   tenbin sweep runs/20260101-120000-model --metric balanced_acc  (a stored one)
 
 {HELP}"""
-_Reported: TypeAlias = "tuple[SweepReport, RunResult]"
-"""What a sweep says, and the result of its run."""
+_Reported: TypeAlias = "tuple[SweepReport, OptionOrderReport | None, RunResult]"
+"""What a sweep says, how scores depend on the order of options, and the result of its run."""
+_REMEDY = "name another place with -o or --output_path"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,20 +59,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run a sweep or read one back, and print what it says."""
-    report, result = _stored(options) if options.run else _fresh(options)
+    report, order, result = _stored(options) if options.run else _fresh(options)
     if options.report_file:
         from pathlib import Path
 
-        _write(Path(options.report_file), report)
+        write_document(Path(options.report_file), _document(report, order), _REMEDY)
     if options.format == "json":
         import json
 
-        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+        print(json.dumps(_document(report, order), ensure_ascii=False, indent=2))
         return code_of_run(result)
 
     from tenbin.report.terminal.sweep import print_run_notes, print_sweep
 
     print_sweep(report)
+    if order is not None:
+        from tenbin.report.terminal.option_order import print_option_order
+
+        print_option_order(order)
     print_run_notes(result)
     return code_of_run(result)
 
@@ -91,7 +101,7 @@ def _stored(options: argparse.Namespace) -> _Reported:
 
     stored = read_run(options.run)
     report = sweep_report(stored.result, outcomes_of(stored.samples()), options.metric)
-    return report, stored.result
+    return report, order_report(stored.result, stored.samples), stored.result
 
 
 def _fresh(options: argparse.Namespace) -> _Reported:
@@ -105,16 +115,15 @@ def _fresh(options: argparse.Namespace) -> _Reported:
 
     finished = execute_sweep(config, open_progress(), options.metric)
     report = finished.report
+    order = order_report(finished.run.result, finished.run.samples)
     if finished.run.folder is not None:
-        _write(finished.run.folder.path / "sweep.json", report)
+        place = finished.run.folder.path / "sweep.json"
+        write_document(place, _document(report, order), _REMEDY)
         write_run_report(options, finished.run.folder.path)
-    return report, finished.run.result
+    return report, order, finished.run.result
 
 
-def _write(path: Path, report: SweepReport) -> None:
-    import json
-
-    from tenbin.files.disk_errors import write_output
-
-    text = json.dumps(report.to_json(), ensure_ascii=False, indent=2) + "\n"
-    write_output(path, text, "name another place with -o or --output_path")
+def _document(report: SweepReport, order: OptionOrderReport | None) -> dict[str, Any]:
+    """What sweep.json holds."""
+    document = report.to_json()
+    return document if order is None else {**document, "option_order": order.to_json()["templates"]}

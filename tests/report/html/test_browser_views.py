@@ -484,3 +484,19 @@ def test_details_name_the_files_of_lm_eval_tasks(tmp_path: Path, open_page: Open
     text = shown.first.inner_text()
     for part in ("xnli_ja", "lm_eval 0.4.13", "e" * 12, "<b>xnli_ja.yaml", "utils.py: clean"):
         assert part in text
+
+
+def test_recall_by_position_is_shown(tmp_path: Path, open_page: OpenPage) -> None:
+    run = evaluate(
+        model="scripted", tasks="jcommonsenseqa-1.1-0.2", rotations=True, sample_data=True,
+        output_path=tmp_path / "runs", no_cache=True, progress=False,
+    )  # fmt: skip
+    assert run.path is not None
+    write_report([run.path], tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html", "#/overview")
+    assert page.locator('nav a[data-view="templates"]').count() == 0, "one template, rotated"
+    show(page, "order")
+    assert page.locator("section.order table tbody tr").count() == 5
+    assert page.locator("section.order figure img").count() == 1
+    text = page.locator("section.order ul.conclusions").inner_text()
+    assert "mean over all orders" in text and "prior" in text.lower()

@@ -14,6 +14,7 @@ from typing import Literal
 from tenbin.errors import ResultError
 from tenbin.records import Compared
 from tenbin.results.schema import CellConfig, ParallelEntry, RunResult, Sample, SampleOutcome
+from tenbin.tasks.rotation import rotated_name, split_rotation
 
 State = Literal["read", "unreadable", "failed"]
 COLUMNS = ("row", "item", "choices", "gold", "references")
@@ -168,7 +169,9 @@ def _set_id(id: str, config: CellConfig, parallel: ParallelEntry) -> str:
 
 
 def _open_set(id: str, config: CellConfig, parallel: ParallelEntry) -> AnswerSet:
-    template = config.template.partition("+")[0]
+    # Modes are compared in one order of the options, whose letters then mean the same.
+    name, rotation = split_rotation(config.template)
+    template = rotated_name(name.partition("+")[0], rotation)
     return AnswerSet(
         id=id,
         family=parallel.items,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tenbin.analysis.option_order.answers import rotations_of_others
 from tenbin.errors import NothingScored, ResultError
 from tenbin.results.samples import Outcomes
 from tenbin.results.schema import CellConfig, MetricDetail, RunResult
@@ -75,9 +76,12 @@ def swept_tasks(
         ResultError: No task of the run has the metric, or options share no scored document.
     """
     tasks: dict[tuple[str, str], list[str]] = {}
+    rotated = rotations_of_others(result)
     for id, config in result.configs.items():
         if config.role == "part":
             continue  # of a sweep on a budget, which has no scores of single options
+        if id in rotated:
+            continue  # no wording that one would choose: see analysis/option_order
         tasks.setdefault((config.task, config.version), []).append(id)
     known = {name for details in result.details.values() for name in details}
     if metric is not None and metric not in known:

@@ -12,6 +12,13 @@ from dataclasses import replace
 from tenbin.analysis.compare import Side, Wanted, compare_runs
 from tenbin.analysis.consistency.answers import COLUMNS, ExaminedSamples
 from tenbin.analysis.consistency.examine import examine
+from tenbin.analysis.option_order.answers import COLUMNS as ORDER_COLUMNS
+from tenbin.analysis.option_order.answers import rotations_of_others
+from tenbin.analysis.option_order.report import (
+    OptionOrderReport,
+    has_rotations,
+    option_order_report,
+)
 from tenbin.analysis.sweep.report import sweep_report
 from tenbin.errors import TenbinError
 from tenbin.report.html.model import PageComparison, PageConsistency, PageSweep
@@ -26,8 +33,9 @@ _MOST_CHANGES = 300
 def review_sweep(run: StoredRun) -> PageSweep | None:
     """Return the report of a sweep; None if the run has one option per task only."""
     options: dict[tuple[str, str], set[str]] = {}
+    rotated = rotations_of_others(run.result)
     for id, config in run.result.configs.items():
-        if config.role in (None, "score", "part"):
+        if config.role in (None, "score", "part") and id not in rotated:
             options.setdefault((config.task, config.version), set()).add(id)
     swept = {task for task, ids in options.items() if len(ids) > 1}
     if not swept:
@@ -43,6 +51,13 @@ def review_sweep(run: StoredRun) -> PageSweep | None:
         return PageSweep(found.tasks, found.distributions or ())
     except TenbinError as error:
         return PageSweep(error=error.message)
+
+
+def review_order(run: StoredRun) -> OptionOrderReport | None:
+    """Return how scores depend on the order of options; None if there was one order only."""
+    if not has_rotations(run.result):
+        return None
+    return option_order_report(run.result, run.samples(ORDER_COLUMNS))
 
 
 def review_languages(runs: Sequence[StoredRun]) -> list[PageConsistency]:

@@ -13,9 +13,15 @@ from tenbin.report.charts.differences import difference_chart
 from tenbin.report.charts.distribution import distribution_chart
 from tenbin.report.charts.draw import DARK, LIGHT, Chart, draw_svg, svg_size
 from tenbin.report.charts.languages import language_charts
+from tenbin.report.charts.option_order import option_order_chart
 from tenbin.report.charts.scores import score_chart
 from tenbin.report.charts.templates import template_chart
-from tenbin.report.html.analyses import review_differences, review_languages, review_sweep
+from tenbin.report.html.analyses import (
+    review_differences,
+    review_languages,
+    review_order,
+    review_sweep,
+)
 from tenbin.report.html.messages import messages
 from tenbin.report.html.model import PageChart, PageSummary, RunSummary
 from tenbin.report.html.page import Page
@@ -56,6 +62,7 @@ def build_page(
         title=named,
         runs=summaries,
         sweeps=[review_sweep(run) for run in runs],
+        orders=[review_order(run) for run in runs],
         consistency=review_languages(runs),
         comparison=review_differences(runs),
         home=home,
@@ -78,6 +85,11 @@ def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
         ]
         if sweep.tasks:
             charts.append(template_chart(sweep.tasks, number, say))
+    for number, order in enumerate(summary.orders, 1):
+        charts += [
+            option_order_chart(one, f"order-{number}-{at}", say)
+            for at, one in enumerate(order.templates if order else (), 1)
+        ]
     for number, found in enumerate(summary.consistency, 1):
         charts += language_charts(found.sets, number, say)
     if summary.comparison is not None:

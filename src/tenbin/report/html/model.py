@@ -12,6 +12,7 @@ from typing import Any, Literal
 from tenbin.analysis.compare import MetricComparison
 from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
 from tenbin.analysis.document import to_json
+from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.report import TaskSweep
 
@@ -201,6 +202,8 @@ class PageSummary:
     runs: Sequence[RunSummary] = ()
     sweeps: Sequence[PageSweep | None] = ()
     """One for each run; None for a run that is no sweep."""
+    orders: Sequence[OptionOrderReport | None] = ()
+    """One for each run; None for a run that asked options in one order."""
     consistency: Sequence[PageConsistency] = ()
     comparison: PageComparison | None = None
     charts: Mapping[str, PageChart] | None = None

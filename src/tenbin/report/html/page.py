@@ -37,6 +37,7 @@ _SCRIPTS = (
     "overview.js",
     "distribution.js",
     "templates.js",
+    "order.js",
     "languages.js",
     "compare.js",
     "samples.js",

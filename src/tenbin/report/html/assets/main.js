@@ -5,6 +5,7 @@ import { RUNS, SUMMARY } from "./cells.js";
 import { isDark, redrawFigures } from "./figure.js";
 import { overviewView } from "./overview.js";
 import { templatesView } from "./templates.js";
+import { orderView } from "./order.js";
 import { languagesView } from "./languages.js";
 import { compareView } from "./compare.js";
 import { SamplesView } from "./samples.js";
@@ -15,6 +16,7 @@ const VIEWS = [
   SUMMARY.listing ? ["runs", liveView] : null,
   RUNS.length ? ["overview", overviewView] : null,
   SUMMARY.sweeps?.some(Boolean) ? ["templates", templatesView] : null,
+  SUMMARY.orders?.some(Boolean) ? ["order", orderView] : null,
   SUMMARY.consistency?.some(Boolean) ? ["languages", languagesView] : null,
   SUMMARY.comparison ? ["compare", compareView] : null,
   RUNS.length ? ["samples", null] : null,
