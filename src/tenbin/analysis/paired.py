@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from tenbin.statistics.paired import Comparison
+from tenbin.statistics.paired import Comparison, FamilyComparison
 from tenbin.statistics.power import interval_of
 
 
@@ -17,4 +17,6 @@ def shown_fields(found: Comparison) -> dict[str, Any]:
     if interval.reason:
         # What could have been found is derived from the interval's width.
         shown["detectable"] = None
+        if isinstance(found, FamilyComparison):
+            shown |= {"wide_low": None, "wide_high": None}
     return shown

@@ -62,6 +62,12 @@ class Bootstrap:
     low: float | None
     """None where all resamples give the same score, which says nothing about its variation."""
     high: float | None
+    ends: Callable[[float], tuple[float, float]] | None = None
+    """From a level to the interval."""
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """The interval of another level."""
+        return None if self.ends is None else self.ends(level)
 
 
 def bootstrap(resampling: Resampling, seed: int, resamples: int = RESAMPLES) -> Bootstrap | None:
@@ -81,8 +87,13 @@ def bootstrap(resampling: Resampling, seed: int, resamples: int = RESAMPLES) -> 
     stderr = float(scores.std(ddof=1))
     if float(scores.max() - scores.min()) < 1e-12:
         return Bootstrap(0.0, None, None)
-    low, high = _bca(value, scores, _acceleration(resampling), resampling)
-    return Bootstrap(stderr, low, high)
+    acceleration = _acceleration(resampling)
+
+    def ends(level: float) -> tuple[float, float]:
+        return _bca(value, scores, acceleration, resampling, level)
+
+    low, high = ends(LEVEL)
+    return Bootstrap(stderr, low, high, ends)
 
 
 def resampled_scores(resampling: Resampling, seed: int, resamples: int = RESAMPLES) -> Array:
@@ -149,13 +160,13 @@ def _acceleration(resampling: Resampling) -> float:
 
 
 def _bca(
-    value: float, scores: Array, acceleration: float, resampling: Resampling
+    value: float, scores: Array, acceleration: float, resampling: Resampling, level: float
 ) -> tuple[float, float]:
     import numpy as np
 
     ndtr, ndtri = special().ndtr, special().ndtri
     degrees = resampling.degrees
-    reach = special().stdtrit(degrees, (1 + LEVEL) / 2) * np.sqrt(1 + 1 / degrees)
+    reach = special().stdtrit(degrees, (1 + level) / 2) * np.sqrt(1 + 1 / degrees)
     # Scores of few documents repeat: those equal to the value count half.
     near = np.isclose(scores, value, rtol=0, atol=1e-12)
     below = (float((scores[~near] < value).sum()) + near.sum() / 2) / len(scores)

@@ -192,9 +192,11 @@ def mean_estimate(
     return Estimate(value, stderr, low, high, n, clusters, method)
 
 
-def t_interval(value: float, stderr: float, degrees: int) -> tuple[float, float]:
+def t_interval(
+    value: float, stderr: float, degrees: int, level: float = LEVEL
+) -> tuple[float, float]:
     """The t interval around the value."""
-    reach = t_quantile(degrees) * stderr
+    reach = t_quantile(degrees, level) * stderr
     return value - reach, value + reach
 
 

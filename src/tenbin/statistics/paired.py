@@ -6,17 +6,18 @@ Pairing removes the difficulty of the documents, which both sides share.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from tenbin.errors import ResultError
 from tenbin.statistics.bootstrap import Resampling, bootstrap
-from tenbin.statistics.groups import Member, join_members
-from tenbin.statistics.intervals import mean_estimate, t_interval, t_quantile
-from tenbin.statistics.measured import Measured, number_clusters
-from tenbin.statistics.permutation import mcnemar, sign_flip, sign_flip_counts, swap_sides
-from tenbin.statistics.power import detectable_difference
+from tenbin.statistics.groups import Joined, Member, join_members
+from tenbin.statistics.intervals import t_quantile
+from tenbin.statistics.measured import Measured
+from tenbin.statistics.paired_means import PairedMeans
+from tenbin.statistics.permutation import swap_sides
+from tenbin.statistics.power import LEVEL, detectable_difference
 from tenbin.statistics.selection import on_shared_documents, widened
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class PairedDifference:
     """The 95 % interval of the difference."""
     high: float | None
     interval_method: str
-    """`bonett-price`, `t` or `bca`."""
+    """`bonett-price`, `gaffke`, `t` or `bca`."""
     wins: int
     """Documents on which the other is better."""
     losses: int
@@ -47,9 +48,11 @@ class PairedDifference:
     p_value: float
     """Two-sided, of no difference."""
     test: str
-    """`mcnemar`, `sign-flip` or `swap`; with `, exact` where no random permutations were used."""
+    """`mcnemar`, `sign-flip`, `gaffke`, `mover` or `swap`; with `, exact` where nothing was drawn
+    and nothing approximated."""
     detectable: float | None
-    """The smallest difference that such a comparison finds with 80 % power."""
+    """The smallest difference that such a comparison finds with 80 % power; None where it finds
+    nothing so often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +64,36 @@ class Comparison(PairedDifference):
     other: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyComparison(Comparison):
+    """One of several comparisons, or the only one."""
+
+    correlation: float | None
+    """Between the two sides over documents; None where one side's do not vary."""
+    wide_low: float | None
+    """The interval that holds for all comparisons at once (Bonferroni)."""
+    wide_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairedMember:
+    """Two sides of one task, or of one task of a group."""
+
+    family: str
+    """Members of one family may ask the same items."""
+    baseline: Measured
+    other: Measured
+    weight: float | None = 1.0
+    """In the mean of the group; None: as many as it has documents."""
+
+
 def compare(
     baseline: Measured,
     other: Measured,
     seed: int = 0,
     higher_is_better: bool = True,
     top: float | None = 1.0,
+    tests: int | None = 1,
 ) -> Comparison:
     """Compare two sides of one metric on the documents that both scored.
 
@@ -76,48 +103,67 @@ def compare(
         seed: Makes resamples and draws repeatable.
         higher_is_better: Which way a document is won.
         top: The value of a right document where wrong ones have 0; None where there is none.
+        tests: That share the level of 5 %, for `detectable`; None leaves that out.
 
     Raises:
         ResultError: The sides share no scored document, or are no scores of the same kind.
     """
-    if baseline.linear != other.linear:
-        raise ResultError("the two sides are scores of different kinds")
-    first, second = on_shared_documents([baseline, other])
-    if not first.documents:
-        raise ResultError(
-            "the two sides share no scored document",
-            "compare runs of the same data, split and language",
-        )
-    if first.clusters != second.clusters:
-        # Data may differ where the user allows it: what either side joins belongs together.
-        numbers = join_members([Member("", first), Member("", second)]).clusters[0]
-        joined = tuple(str(number) for number in numbers)
-        first, second = replace(first, clusters=joined), replace(second, clusters=joined)
-    if not (math.isfinite(first.value) and math.isfinite(second.value)):
-        raise ResultError(
-            "a score is beyond the range of a float",
-            "compare another metric: perplexity per byte instead of per word, for one",
-        )
-    steps = second.values - first.values
+    members = [PairedMember("", baseline, other)]
+    found = compare_members(members, seed, higher_is_better, top, tests)
+    return Comparison(**{one.name: getattr(found, one.name) for one in fields(Comparison)})
+
+
+def compare_members(
+    members: Sequence[PairedMember],
+    seed: int = 0,
+    higher_is_better: bool = True,
+    top: float | None = 1.0,
+    tests: int | None = 1,
+) -> FamilyComparison:
+    """Compare two sides of a mean over tasks, on the documents that both scored.
+
+    Documents that belong together are one unit, across members too. Without shared documents a
+    member has no part in the mean.
+
+    Args:
+        members: The tasks, all on the scale from 0 to `top`; one for a task by itself.
+        seed: As for `compare`, like the following.
+        higher_is_better: Which way a document is won.
+        top: The value of a right document where wrong ones have 0; None where there is none.
+        tests: That share the level of 5 %.
+
+    Raises:
+        ResultError: As `compare` does.
+    """
+    import numpy as np
+
+    pairs = _Pairs.of(members)
+    steps = np.concatenate([two.values - one.values for one, two in pairs.sides])
     better = steps if higher_is_better else -steps
-    found = _of_means(first, second, seed, top) if first.linear else _of_scores(first, second, seed)
-    clusters = max(number_clusters(first.clusters)) + 1
-    return Comparison(
+    level = LEVEL / (tests or 1)
+    linear = all(one.linear for one, _ in pairs.sides)
+    found = _of_means(pairs, seed, top, tests) if linear else _of_scores(pairs, seed, tests)
+    narrow, wide = found.interval(1 - LEVEL), found.interval(1 - level)
+    baseline, other = pairs.values()
+    return FamilyComparison(
         n=len(steps),
-        clusters=clusters,
-        baseline=first.value,
-        other=second.value,
-        difference=second.value - first.value,
+        clusters=len(pairs.joined.strata),
+        baseline=baseline,
+        other=other,
+        difference=other - baseline,
         stderr=found.stderr,
-        low=found.low,
-        high=found.high,
+        low=narrow and narrow[0],
+        high=narrow and narrow[1],
         interval_method=found.interval_method,
         wins=int((better > 0).sum()),
         losses=int((better < 0).sum()),
         ties=int((better == 0).sum()),
         p_value=found.p_value,
         test=found.test,
-        detectable=_detectable(found, clusters),
+        detectable=found.detectable,
+        correlation=pairs.correlation(),
+        wide_low=wide and wide[0],
+        wide_high=wide and wide[1],
     )
 
 
@@ -137,83 +183,168 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Both sides of each member on the documents that both scored."""
+
+    sides: list[tuple[Measured, Measured]]
+    weights: list[float]
+    """Of each member, together 1."""
+    joined: Joined
+
+    @classmethod
+    def of(cls, members: Sequence[PairedMember]) -> _Pairs:
+        sides, weights, units = [], [], []
+        for member in members:
+            if member.baseline.linear != member.other.linear:
+                raise ResultError("the two sides are scores of different kinds")
+            first, second = on_shared_documents([member.baseline, member.other])
+            if not first.documents:
+                continue
+            if not (math.isfinite(first.value) and math.isfinite(second.value)):
+                raise ResultError(
+                    "a score is beyond the range of a float",
+                    "compare another metric: perplexity per byte instead of per word, for one",
+                )
+            if first.features.shape[1] != second.features.shape[1]:
+                first, second = widened([first, second])
+            sides.append((first, second))
+            weights.append(len(first.documents) if member.weight is None else member.weight)
+            units.append(Member(member.family, first))
+            if first.clusters != second.clusters:
+                # Data may differ where the user allows it: what either side joins belongs together.
+                units[-1] = Member(member.family, _jointly_clustered(first, second))
+        if not sides:
+            raise ResultError(
+                "the two sides share no scored document",
+                "compare runs of the same data, split and language",
+            )
+        total = sum(weights)
+        return cls(sides, [weight / total for weight in weights], join_members(units))
+
+    def values(self) -> tuple[float, float]:
+        """The mean of each side."""
+        if len(self.sides) == 1:
+            first, second = self.sides[0]
+            return first.value, second.value
+        pairs = list(zip(self.sides, self.weights, strict=True))
+        return (
+            math.fsum(weight * first.value for (first, _), weight in pairs),
+            math.fsum(weight * second.value for (_, second), weight in pairs),
+        )
+
+    def correlation(self) -> float | None:
+        """Between the two sides over documents; members have means of their own."""
+        import numpy as np
+
+        parts = [
+            [side.values - side.values.mean() for side in member if len(side.documents)]
+            for member in self.sides
+        ]
+        one, two = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+        spread = math.sqrt(float(one @ one) * float(two @ two))
+        return float(one @ two) / spread if spread > 1e-12 else None
+
+
+def _jointly_clustered(first: Measured, second: Measured) -> Measured:
+    numbers = join_members([Member("", first), Member("", second)]).clusters[0]
+    return replace(first, clusters=tuple(str(number) for number in numbers))
+
+
+@dataclass(frozen=True, slots=True)
 class _Found:
     """What is computed differently for means and for other scores."""
 
     stderr: float | None
-    low: float | None
-    high: float | None
+    interval: Callable[[float], tuple[float, float] | None]
     interval_method: str
     p_value: float
     test: str
+    detectable: float | None
 
 
-def _of_means(first: Measured, second: Measured, seed: int, top: float | None) -> _Found:
+def _of_means(pairs: _Pairs, seed: int, top: float | None, tests: int | None) -> _Found:
     """Means of documents: their differences, summed by cluster, are sufficient."""
     import numpy as np
 
-    steps = second.cluster_sums()[:, 0] - first.cluster_sums()[:, 0]
-    sizes = first.cluster_sums()[:, 1]
-    documents = len(first.documents)
-    mean = float(steps.sum() / sizes.sum())
-    found = mean_estimate(mean, [(steps - mean * sizes) / sizes.sum()], documents)
-    values = np.concatenate([first.values, second.values])
-    if top is None or not np.isin(values, (0.0, top)).all():
-        p_value, exact = sign_flip(steps, seed)
-        test = "sign-flip, exact" if exact else "sign-flip"
-        return _Found(found.stderr, found.low, found.high, "t", p_value, test)
-    low, high = found.low, found.high
-    if found.stderr is not None:
-        low, high = _bonett_price(steps / top, sizes)
-        low, high = min(low * top, mean), max(high * top, mean)
-    whole = np.rint(steps / top).astype(np.int64)
-    if len(steps) == documents:
-        p_value, test = mcnemar(int((whole > 0).sum()), int((whole < 0).sum())), "mcnemar, exact"
+    clusters = len(pairs.joined.strata)
+    one, two, levelled, sizes, documents = np.zeros((5, clusters))
+    total = sum(len(first.documents) for first, _ in pairs.sides)
+    values = np.concatenate([side.values for member in pairs.sides for side in member])
+    binary = top is not None and bool(np.isin(values, (0.0, top)).all())
+    bounded = top is not None and bool(((values >= 0) & (values <= top)).all())
+    for (first, second), weight, own in zip(
+        pairs.sides, pairs.weights, pairs.joined.clusters, strict=True
+    ):
+        count = len(first.documents)
+        # Of one member, or of members that weigh as many documents as they have, exactly 1.
+        each = weight * total / count
+        each = 1.0 if math.isclose(each, 1.0, rel_tol=1e-12) else each
+        moved = second.features[:, 0] - first.features[:, 0]
+        np.add.at(one, own, each * first.features[:, 0])
+        np.add.at(two, own, each * second.features[:, 0])
+        np.add.at(levelled, own, each * (moved - moved.mean()))
+        np.add.at(sizes, own, each)
+        np.add.at(documents, own, 1.0)
+    steps = two - one
+    if len(pairs.sides) == 1:
+        levelled = steps
     else:
-        p_value, test = sign_flip_counts(whole), "sign-flip, exact"
-    return _Found(found.stderr, low, high, "bonett-price", p_value, test)
+        for stratum in np.unique(pairs.joined.strata):
+            rows = pairs.joined.strata == stratum
+            levelled[rows] += steps[rows].sum() / sizes[rows].sum() * sizes[rows]
+    means = PairedMeans(
+        steps, levelled, sizes, pairs.joined.strata, documents, top if bounded else None, binary,
+        abs(seed),
+    )  # fmt: skip
+    p_value, test = means.test()
+    return _Found(
+        means.stderr(),
+        means.interval,
+        means.interval_method(),
+        p_value,
+        test,
+        None if tests is None else means.detectable(tests),
+    )
 
 
-def _of_scores(first: Measured, second: Measured, seed: int) -> _Found:
+def _of_scores(pairs: _Pairs, seed: int, tests: int | None) -> _Found:
     """Other functions of sums: both sides are resampled together, and swapped for the test."""
     import numpy as np
 
-    if first.features.shape[1] != second.features.shape[1]:
-        first, second = widened([first, second])
-    one, two = first.cluster_sums(), second.cluster_sums()
+    blocks: list[list[Array]] = [[], []]
+    for sides, own in zip(pairs.sides, pairs.joined.clusters, strict=True):
+        for at, side in enumerate(sides):
+            sums = np.zeros((len(pairs.joined.strata), side.features.shape[1]))
+            np.add.at(sums, own, side.features)
+            blocks[at].append(sums)
+    borders = np.cumsum([block.shape[1] for block in blocks[0]])[:-1]
+    one, two = (np.concatenate(own, axis=1) for own in blocks)
     width = one.shape[1]
 
-    def difference(sums: Array) -> Array:
-        return second.score(sums[..., width:]) - first.score(sums[..., :width])
+    def score(at: int, sums: Array) -> Array:
+        scores = [
+            weight * sides[at].score(part)
+            for sides, weight, part in zip(
+                pairs.sides, pairs.weights, np.split(sums, borders, axis=-1), strict=True
+            )
+        ]
+        total: Array = np.sum(scores, axis=0)
+        return total
 
-    drawn = bootstrap(Resampling(np.concatenate([one, two], axis=1), difference), seed)
-    p_value, exact = swap_sides(one, two, (first.score, second.score), seed)
+    def difference(sums: Array) -> Array:
+        return score(1, sums[..., width:]) - score(0, sums[..., :width])
+
+    rows = np.concatenate([one, two], axis=1)
+    drawn = bootstrap(Resampling(rows, difference, pairs.joined.strata), seed)
+    p_value, exact = swap_sides(
+        one, two, (lambda sums: score(0, sums), lambda sums: score(1, sums)), seed
+    )
     test = "swap, exact" if exact else "swap"
     if drawn is None:
-        return _Found(None, None, None, "bca", p_value, test)
-    return _Found(drawn.stderr, drawn.low, drawn.high, "bca", p_value, test)
-
-
-def _bonett_price(steps: Array, sizes: Array) -> tuple[float, float]:
-    """A t interval after adding one document won and one lost (Bonett and Price, 2012).
-
-    Where few documents differ, the observed differences vary too little, and not at all where none
-    does.
-    """
-    import numpy as np
-
-    more = np.concatenate([steps, [1.0, -1.0]])
-    weights = np.concatenate([sizes, [1.0, 1.0]])
-    mean = float(more.sum() / weights.sum())
-    influence = (more - mean * weights) / weights.sum()
-    count = len(more)
-    stderr = math.sqrt(count / (count - 1) * float((influence**2).sum()))
-    low, high = t_interval(mean, stderr, len(steps) - 1)
-    return max(low, -1.0), min(high, 1.0)
-
-
-def _detectable(found: _Found, clusters: int) -> float | None:
-    if found.low is None or found.high is None or clusters < 2:
-        return None
-    stderr = (found.high - found.low) / 2 / t_quantile(clusters - 1)
-    return detectable_difference(stderr, clusters - 1)
+        return _Found(None, lambda level: None, "bca", p_value, test, None)
+    degrees = len(one) - len(np.unique(pairs.joined.strata))
+    ends, found = drawn.interval(1 - LEVEL), None
+    if ends is not None and tests is not None:
+        stderr = (ends[1] - ends[0]) / 2 / t_quantile(degrees)
+        found = detectable_difference(stderr, degrees, LEVEL / tests)
+    return _Found(drawn.stderr, drawn.interval, "bca", p_value, test, found)

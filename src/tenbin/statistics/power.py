@@ -267,14 +267,15 @@ def _critical_counts(level: float, size: int) -> Array:
     return np.concatenate([[-1.0], few])
 
 
-def detectable_difference(stderr: float, degrees: int) -> float:
-    """The difference that a two-sided t test at 5 % finds with 80 % power.
+def detectable_difference(stderr: float, degrees: int, level: float = LEVEL) -> float:
+    """The difference that a two-sided t test finds with 80 % power.
 
     Args:
         stderr: Of the difference.
         degrees: Clusters less one (paired), or of both sides together (unpaired).
+        level: Of the test.
     """
-    return (t_quantile(degrees) + t_point(POWER, degrees)) * stderr
+    return (t_quantile(degrees, 1 - level) + t_point(POWER, degrees)) * stderr
 
 
 def documents_needed(

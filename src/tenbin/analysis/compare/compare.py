@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from tenbin.analysis.compare.comparability import KINDS, Difference, differences
+from tenbin.analysis.compare.groups import group_metrics, group_pairs
 from tenbin.analysis.compare.pairs import (
     Pair,
     Side,
@@ -17,28 +19,32 @@ from tenbin.analysis.compare.pairs import (
     unmatched_ids,
 )
 from tenbin.analysis.compare.report import (
-    BothSides,
-    Change,
-    ComparedCell,
     ComparedRun,
+    ComparedScore,
     ComparisonReport,
-    JudgedAnswer,
-    MetricComparison,
+    RequirementReport,
 )
-from tenbin.analysis.paired import shown_fields
+from tenbin.analysis.compare.requirement import (
+    Requirement,
+    check_scales,
+    judge_row,
+    overall,
+    parse_requirement,
+)
+from tenbin.analysis.compare.rows import Place, compared_cell, compared_group, place
 from tenbin.errors import ConfigError, ResultError
-from tenbin.records import Outcome
-from tenbin.results.samples import Outcomes, outcomes_of
-from tenbin.results.schema import Sample
-from tenbin.statistics.measured import Measured, known_aggregation, measured
-from tenbin.statistics.paired import compare, holm
+from tenbin.results.samples import outcomes_of
+from tenbin.statistics.measured import known_aggregation
+from tenbin.statistics.paired import holm
 from tenbin.version import __version__
 
 SCHEMA_VERSION = 1
 
+Score = TypeVar("Score", bound=ComparedScore)
+
 
 def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
-    """Compare cells of stored runs.
+    """Compare cells and groups of stored runs.
 
     Raises:
         ConfigError: What was asked for makes no sense.
@@ -47,36 +53,87 @@ def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
     unknown = [kind for kind in wanted.allow if kind not in KINDS]
     if unknown:
         raise ConfigError(f"--allow {unknown[0]}: unknown", f"what may differ: {', '.join(KINDS)}")
+    requirement = parse_requirement(wanted.require) if wanted.require else None
     cells = [cells_of(side) for side in sides]
     outcomes = [outcomes_of(side.samples) for side in sides]
     pairs = pairs_of(sides, cells, wanted)
-    found = [(pair, differences(pair.baseline, pair.other)) for pair in pairs]
-    refuse_incomparable(sides, found, wanted.allow)
+    groups, left_out = group_pairs(sides, cells, wanted)
+    differing = _differences([*pairs, *(one for group in groups for one in group.members)])
+    refuse_incomparable(sides, list(differing.values()), wanted.allow)
+    chosen = [(pair, metric) for pair in pairs for metric in shared_metrics(pair, wanted.metrics)]
     rows = [
-        _compared(pair, metric, differing, outcomes)
-        for pair, differing in found
-        for metric in shared_metrics(pair, wanted.metrics)
+        compared_cell(pair, metric, differing[place(pair)][1], outcomes, len(chosen))
+        for pair, metric in chosen
     ]
+    scores = []
+    for group in groups:
+        for found in group_metrics(group, wanted):
+            if isinstance(found, str):
+                left_out[group.id] = found
+            else:
+                scores.append(found)
+    named = [id for id in left_out if id in wanted.cells]
+    if named:
+        raise ResultError(f"{named[0]}: cannot be compared: {left_out[named[0]]}")
+    means = [compared_group(score, differing, outcomes, len(scores)) for score in scores]
     not_compared = _not_compared(pairs)
-    if not rows:
+    if not rows and not means:
         raise ResultError(
             "no metric can be compared: functions of the tasks aggregate all documents at once",
             "; ".join(f"{id}: {', '.join(names)}" for id, names in not_compared.items()),
         )
-    corrected = holm([row.p_value for row in rows])
-    return ComparisonReport(
-        tenbin_version=__version__,
-        schema_version=SCHEMA_VERSION,
-        runs=tuple(_described(side) for side in sides),
-        correction="holm",
-        tests=len(rows),
-        comparisons=tuple(
-            replace(row, p_holm=p_holm) for row, p_holm in zip(rows, corrected, strict=True)
+    return _report(
+        ComparisonReport(
+            tenbin_version=__version__,
+            schema_version=SCHEMA_VERSION,
+            runs=tuple(_described(side) for side in sides),
+            correction="holm",
+            tests=len(rows),
+            comparisons=_corrected(rows),
+            # Who names cells has left the others out on purpose.
+            unmatched={} if wanted.cells else unmatched_ids(sides, cells, pairs),
+            not_compared=not_compared or None,
+            groups=_corrected(means) or None,
+            groups_not_compared=left_out or None,
         ),
-        # Who names cells has left the others out on purpose.
-        unmatched={} if wanted.cells else unmatched_ids(sides, cells, pairs),
-        not_compared=not_compared or None,
+        requirement,
     )
+
+
+def _corrected(rows: Sequence[Score]) -> tuple[Score, ...]:
+    corrected = holm([row.p_value for row in rows])
+    return tuple(replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True))
+
+
+def _report(report: ComparisonReport, requirement: Requirement | None) -> ComparisonReport:
+    """The report with the verdict on what was required."""
+    if requirement is None:
+        return report
+    groups = report.groups or ()
+    check_scales(requirement, [*report.comparisons, *groups])
+    comparisons = tuple(_judged(row, requirement) for row in report.comparisons)
+    judged = tuple(_judged(row, requirement) for row in groups)
+    verdict = overall([row.verdict for row in (*comparisons, *judged) if row.verdict])
+    return replace(
+        report,
+        comparisons=comparisons,
+        groups=judged or None,
+        requirement=RequirementReport(str(requirement), verdict),
+    )
+
+
+def _judged(row: Score, requirement: Requirement) -> Score:
+    found = judge_row(row, requirement)
+    return replace(row, verdict=found.verdict, documents_needed=found.documents_needed)
+
+
+def _differences(pairs: Sequence[Pair]) -> dict[Place, tuple[Pair, list[Difference]]]:
+    """What the cells of each pair do not have in common; a member of a group only once."""
+    found: dict[Place, tuple[Pair, list[Difference]]] = {}
+    for pair in pairs:
+        if place(pair) not in found:
+            found[place(pair)] = pair, differences(pair.baseline, pair.other)
+    return found
 
 
 def _not_compared(pairs: Sequence[Pair]) -> dict[str, list[str]]:
@@ -92,82 +149,6 @@ def _not_compared(pairs: Sequence[Pair]) -> dict[str, list[str]]:
         if names:
             found[pair.baseline.id] = names
     return found
-
-
-def _outcomes(found: Outcomes, id: str, metric: str) -> Sequence[Outcome]:
-    if (id, metric) not in found:
-        raise ResultError(
-            f"{id}: result.json has a score of {metric}, but no sample has an outcome of it",
-            "the stored run is damaged: run the same command again",
-        )
-    return found[id, metric]
-
-
-def _compared(
-    pair: Pair,
-    metric: str,
-    differing: Sequence[Difference],
-    outcomes: Sequence[Outcomes],
-) -> MetricComparison:
-    """One row, not corrected for the others yet."""
-    detail = pair.baseline.result.details[pair.baseline.id][metric]
-    if not detail.aggregation:
-        raise ResultError(
-            f"{pair.baseline.id}: the run does not say how {metric} is made of documents",
-            "run it again",
-        )
-    mine = _outcomes(outcomes[pair.first], pair.baseline.id, metric)
-    theirs = _outcomes(outcomes[pair.second], pair.other.id, metric)
-    first, second = measured(detail.aggregation, mine), measured(detail.aggregation, theirs)
-    # Perplexities have no highest value; all other metrics run from 0 to 1 or to 100.
-    unbounded = detail.states("weight") or detail.aggregation == "perplexity"
-    top = None if unbounded else 100.0 if detail.unit == "%" else 1.0
-    better = detail.higher_is_better
-    found = compare(first, second, abs(pair.baseline.config.seed), better, top)
-    shown = shown_fields(found)
-    return MetricComparison(
-        baseline=ComparedCell(pair.first, pair.baseline.id),
-        other=ComparedCell(pair.second, pair.other.id),
-        metric=metric,
-        unit=detail.unit,
-        top=top,
-        higher_is_better=better,
-        value=BothSides(shown.pop("baseline"), shown.pop("other")),
-        left_out=BothSides(len(mine) - found.n, len(theirs) - found.n),
-        differences=tuple(differing),
-        changes=_changes(pair, (first, second), (mine, theirs), better),
-        p_holm=found.p_value,
-        **shown,
-    )
-
-
-def _changes(
-    pair: Pair,
-    found: tuple[Measured, Measured],
-    outcomes: tuple[Sequence[Outcome], Sequence[Outcome]],
-    higher_is_better: bool,
-) -> tuple[Change, ...]:
-    """Documents whose value changed, the largest changes first."""
-    one, two = (dict(zip(side.documents, side.values.tolist(), strict=True)) for side in found)
-    mine, theirs = ({o.document: o.answer for o in own} for own in outcomes)
-    changes = [
-        Change(
-            document,
-            (two[document] > value) == higher_is_better,
-            _right_answer(pair.baseline.samples[document]),
-            JudgedAnswer(value, mine[document]),
-            JudgedAnswer(two[document], theirs[document]),
-        )
-        for document, value in one.items()
-        if document in two and two[document] != value
-    ]
-    return tuple(
-        sorted(changes, key=lambda c: (-abs(c.other.value - c.baseline.value), c.document))
-    )
-
-
-def _right_answer(sample: Sample) -> str | None:
-    return sample.references[0] if sample.references else sample.target
 
 
 def _described(side: Side) -> ComparedRun:

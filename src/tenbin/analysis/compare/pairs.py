@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 from tenbin.analysis.compare.comparability import KINDS, WARNED, Difference, StoredCell
 from tenbin.errors import ConfigError, ResultError
@@ -27,7 +28,8 @@ class Wanted:
     """What to compare, and what may differ."""
 
     cells: tuple[str, ...] = ()
-    """With one run: compare the first with each other one. With several: only these ids."""
+    """Ids of tasks or groups. With one run: compare the first with each other one. With several:
+    only these."""
     mapping: Mapping[str, str] | None = None
     """Id in the baseline → id in the other runs; if None, ids are matched by name."""
     metrics: tuple[str, ...] = ()
@@ -36,6 +38,10 @@ class Wanted:
     """Kinds of difference that are no reason to refuse."""
     all_pairs: bool = False
     """Compare every run with every other instead of each with the first."""
+    weighting: Literal["own", "plain", "size"] = "own"
+    """Of groups: as their own score, every task the same, or by documents."""
+    require: str | None = None
+    """What the other side must be; see `requirement.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +71,21 @@ def pairs_of(
         ConfigError: One run alone, and not two of its ids.
         ResultError: An id is missing, or the runs have none in common.
     """
-    if len(sides) == 1:
-        if len(wanted.cells) < 2:
-            raise ConfigError(
-                "one run alone: there is nothing to compare it with",
-                f"name another run, or two of its ids with --cells: {', '.join(cells[0])}",
-            )
-        first, *others = (_find(sides[0], cells[0], id) for id in wanted.cells)
-        return [Pair(0, 0, first, other) for other in others]
-    numbers = range(len(sides))
-    chosen = combinations(numbers, 2) if wanted.all_pairs else ((0, at) for at in numbers[1:])
+    if len(sides) == 1 and len(wanted.cells) < 2:
+        raise ConfigError(
+            "one run alone: there is nothing to compare it with",
+            f"name another run, or two of its ids with --cells: {', '.join(cells[0])}",
+        )
     pairs = []
-    for one, two in chosen:
-        for here, there in _matched(cells[one], cells[two], wanted, one == 0):
+    grouped = False
+    for one, two in run_pairs(sides, wanted):
+        groups = sides[one].result.groups, sides[two].result.groups
+        # Cells of a sweep on a budget rest on different parts of the documents.
+        whole = [id for id, cell in cells[one].items() if cell.config.role != "part"]
+        for here, there in matched_ids(whole, cells[two], wanted, (one, two)):
+            if here in groups[0] and there in groups[1] and here not in cells[one]:
+                grouped = True
+                continue
             pairs.append(
                 Pair(
                     one,
@@ -86,7 +94,7 @@ def pairs_of(
                     _find(sides[two], cells[two], there),
                 )
             )
-    if not pairs:
+    if not pairs and not grouped:
         raise ResultError(
             "the runs have no task id in common",
             "say which belong together with --map ID_IN_FIRST=ID_IN_OTHER; "
@@ -95,29 +103,41 @@ def pairs_of(
     return pairs
 
 
-def _matched(
-    first: Mapping[str, StoredCell],
-    second: Mapping[str, StoredCell],
-    wanted: Wanted,
-    from_baseline: bool,
+def run_pairs(sides: Sequence[Side], wanted: Wanted) -> list[tuple[int, int]]:
+    """Numbers of the runs that are compared with each other; one run alone with itself."""
+    if len(sides) == 1:
+        return [(0, 0)]
+    numbers = range(len(sides))
+    return list(combinations(numbers, 2)) if wanted.all_pairs else [(0, at) for at in numbers[1:]]
+
+
+def matched_ids(
+    first: Collection[str], second: Collection[str], wanted: Wanted, runs: tuple[int, int]
 ) -> list[tuple[str, str]]:
+    """Ids of tasks or groups that are compared with each other.
+
+    Args:
+        first: Ids of one run.
+        second: Ids of the other.
+        wanted: What the user names.
+        runs: Numbers of the runs; the ids of a mapping start from run 0, the baseline.
+    """
     mapping = wanted.mapping or {}
+    if wanted.cells and runs[0] == runs[1]:
+        baseline, *others = wanted.cells
+        return [(baseline, other) for other in others]
     if wanted.cells:
         return [(id, mapping.get(id, id)) for id in wanted.cells]
     if mapping:
         # Between two of the others, both ids are the ones that the baseline's was mapped to.
-        return [(here if from_baseline else there, there) for here, there in mapping.items()]
-    return [
-        (id, id)
-        for id in first
-        # Cells of a sweep on a budget rest on different parts of the documents.
-        if id in second and first[id].result.configs[id].role != "part"
-    ]
+        return [(there if runs[0] else here, there) for here, there in mapping.items()]
+    return [(id, id) for id in first if id in second]
 
 
 def _find(side: Side, cells: Mapping[str, StoredCell], id: str) -> StoredCell:
     if id not in cells:
-        raise ResultError(f"{side.name}: no task {id!r} in this run", f"it has: {', '.join(cells)}")
+        ids = ", ".join([*cells, *side.result.groups])
+        raise ResultError(f"{side.name}: no task {id!r} in this run", f"it has: {ids}")
     return cells[id]
 
 

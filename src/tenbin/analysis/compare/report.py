@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from tenbin.analysis.compare.comparability import Difference
 from tenbin.analysis.document import ABSENT, to_json
 from tenbin.statistics.paired import PairedDifference
+
+Verdict = Literal["pass", "fail", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricComparison(PairedDifference):
-    """One metric of two cells, on the documents that both scored; the other less the baseline."""
+class ComparedScore(PairedDifference):
+    """A score on both sides, on the documents that both scored; the other less the baseline."""
 
     baseline: ComparedCell
     other: ComparedCell
@@ -77,11 +79,44 @@ class MetricComparison(PairedDifference):
     left_out: BothSides
     """Documents of each side that the other did not score."""
     differences: tuple[Difference, ...]
-    """What the cells do not have in common, and was allowed."""
+    """What the sides do not have in common, and was allowed."""
+    correlation: float | None
+    """Between the two sides over documents; None where one side's do not vary."""
+    wide_low: float | None
+    """The interval that holds for all comparisons of tasks, or of groups, at once."""
+    wide_high: float | None
+    p_holm: float
+    """The p-value corrected for all comparisons of tasks, or of groups, after Holm."""
+    verdict: Verdict | None = field(default=None, metadata=ABSENT)
+    """Of a requirement: `pass`, `fail` or `inconclusive`; None if nothing is required."""
+    documents_needed: int | None = field(default=None, metadata=ABSENT)
+    """Documents that would decide an inconclusive one; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricComparison(ComparedScore):
+    """One metric of two cells."""
+
     changes: tuple[Change, ...]
     """The largest changes first."""
-    p_holm: float
-    """The p-value corrected for all comparisons, after Holm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupComparison(ComparedScore):
+    """The mean of a group in two runs, over the documents of all its members."""
+
+    weighting: str
+    """How members are weighted, in words."""
+    members: tuple[str, ...]
+    """Ids of its tasks in the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementReport:
+    """What was required of the comparisons, and what they say together."""
+
+    required: str
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +133,12 @@ class ComparisonReport:
     """Run name → ids that took no part."""
     not_compared: Mapping[str, list[str]] | None = field(default=None, metadata=ABSENT)
     """Task id → metrics that only a function of the task can aggregate; None if there are none."""
+    groups: tuple[GroupComparison, ...] | None = field(default=None, metadata=ABSENT)
+    """Groups, corrected as a family of their own; None if there are none."""
+    groups_not_compared: Mapping[str, str] | None = field(default=None, metadata=ABSENT)
+    """Group → why it is not compared; None if there is none."""
+    requirement: RequirementReport | None = field(default=None, metadata=ABSENT)
+    """What was required; None if nothing was."""
 
     def to_json(self) -> dict[str, Any]:
         """What `tenbin compare --format json` prints."""

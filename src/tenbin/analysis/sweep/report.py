@@ -299,7 +299,7 @@ def _pairs(swept: Swept, options: Sequence[Measured], best: int, seed: int) -> P
     for one, two in combinations(range(len(options)), 2):
         pair = (two, one) if one == best else (one, two)
         found[pair] = compare(
-            options[pair[0]], options[pair[1]], seed, swept.higher_is_better, _top(swept)
+            options[pair[0]], options[pair[1]], seed, swept.higher_is_better, _top(swept), None
         )
     return found
 
