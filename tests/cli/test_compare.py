@@ -104,3 +104,66 @@ def test_cells_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert code == 0 and "jnli-1.3-0.2 → jnli-1.3-0.3" in out
     commas = run(capsys, "compare", path, "--cells", "jnli-1.3-0.2,jnli-1.3-0.3")
     assert commas[1] == out
+
+
+@pytest.mark.parametrize(
+    ("required", "code", "verdict"),
+    [
+        ("no-worse-than:99", 0, "pass"),
+        ("within:99", 0, "pass"),
+        ("better", 6, "inconclusive"),
+        ("no-worse-than:0.5", 6, "inconclusive"),
+    ],
+)
+def test_what_is_required_sets_the_exit_code(
+    runs: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+    required: str,
+    code: int,
+    verdict: str,
+) -> None:
+    found, out, err = run(capsys, "compare", *runs, "--require", required)
+    assert found == code, err
+    assert f"required {required}: {verdict} (" in out
+    if code:
+        assert "inconclusive: jnli-1.3-0.2 acc [" in out
+    document = json.loads(
+        run(capsys, "compare", *runs, "--require", required, "--format", "json")[1]
+    )
+    assert document["requirement"] == {"required": required, "verdict": verdict}
+    assert {row["verdict"] for row in document["comparisons"]} >= {verdict}
+
+
+def test_what_is_shown_to_be_worse_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of 36 documents lost: no doubt is left."""
+    rows = [f'{{"question": "{at}", "answer": "yes"}}' for at in range(36)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    (tmp_path / "sure.yaml").write_text(
+        "task: sure\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\n"
+        "test_split: test\noutput_type: generate_until\ndoc_to_text: question\n"
+        "doc_to_target: answer\nmetric_list: [{metric: exact_match}]\n",
+        encoding="utf-8",
+    )
+    paths = []
+    for text in ("yes", "no"):
+        paths.append(str(tmp_path / f"{text}.json"))
+        task = ["--tasks", "sure", "--include_path", str(tmp_path)]
+        model = ["--model", "scripted", "--model_args", f"text={text}"]
+        assert main(["run", *model, *task, "--output_path", paths[-1], "--no_cache"]) == 0
+    capsys.readouterr()
+    for required in ("better", "no-worse-than:5", "within:5"):
+        code, out, _ = run(capsys, "compare", *paths, "--require", required)
+        assert code == 5 and f"required {required}: fail (0 of 1 pass)" in out
+    back = [paths[1], paths[0]]
+    for required, code in (("better", 0), ("no-worse-than:5", 0), ("within:5", 5)):
+        assert run(capsys, "compare", *back, "--require", required)[0] == code
+
+
+@pytest.mark.parametrize("written", ["no-worse-than", "no-worse-than:0", "within:-1", "best", ""])
+def test_requirements_that_make_no_sense(
+    runs: tuple[str, str], capsys: pytest.CaptureFixture[str], written: str
+) -> None:
+    code, out, err = run(capsys, "compare", *runs, "--require", written)
+    assert code == 1 and f"--require {written}" in err and not out

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tenbin.api.run import Run, load_run
 from tenbin.api.tables import Row, Tabular
 from tenbin.results.read import read_run
 
 if TYPE_CHECKING:
-    from tenbin.analysis.compare import ComparisonReport
+    from tenbin.analysis.compare import ComparedScore, ComparisonReport
     from tenbin.analysis.consistency.report import AccuracyGap, ConsistencyReport
     from tenbin.analysis.option_order.report import OptionOrderReport
     from tenbin.analysis.sweep.report import SweepReport
@@ -132,20 +132,29 @@ class Comparison(Tabular):
         """The record as plain values: what `tenbin compare --format json` prints."""
         return self.record.to_json()
 
+    @property
+    def verdict(self) -> str | None:
+        """`pass`, `fail` or `inconclusive`; None if nothing was required."""
+        return self.record.requirement.verdict if self.record.requirement else None
+
     def table(self) -> list[Row]:
-        """One row for each comparison."""
-        return [
-            {
-                "id": row.baseline.id,
-                "other_id": row.other.id,
-                "run": row.baseline.run,
-                "other_run": row.other.run,
-                "baseline": row.value.baseline,
-                "other": row.value.other,
-                **{name: getattr(row, name) for name in list(self.columns)[6:]},
-            }
-            for row in self.record.comparisons
-        ]
+        """One row for each comparison of tasks."""
+        return [self._row(row) for row in self.record.comparisons]
+
+    def groups(self) -> list[Row]:
+        """One row for each comparison of groups, with the same columns and `weighting`."""
+        return [{**self._row(row), "weighting": row.weighting} for row in self.record.groups or ()]
+
+    def _row(self, row: ComparedScore) -> Row:
+        return {
+            "id": row.baseline.id,
+            "other_id": row.other.id,
+            "run": row.baseline.run,
+            "other_run": row.other.run,
+            "baseline": row.value.baseline,
+            "other": row.value.other,
+            **{name: getattr(row, name) for name in list(self.columns)[6:]},
+        }
 
     def _heading(self) -> str:
         names = " and ".join(dict.fromkeys(run.name for run in self.record.runs))
@@ -303,18 +312,23 @@ def compare(
     metrics: Sequence[str] = (),
     allow: Sequence[str] = (),
     all_pairs: bool = False,
+    weighting: Literal["own", "plain", "size"] = "own",
+    require: str | None = None,
 ) -> Comparison:
     """Compare runs document by document; differences are the later run less the first.
 
     Args:
         *runs: Runs or their paths, the baseline first.
-        cells: With one run, compare the first of these ids with each other one; with several runs,
-            only these ids.
+        cells: Ids of tasks or groups: with one run, compare the first with each other one; with
+            several runs, only these.
         mapping: Id in the baseline → id in the other runs, where they are called differently.
         metrics: Names, or `all`; by default the first metric of each task.
         allow: What may differ: `data`, `prompts`, `shots`, `seed`, `decoding`, `profile`,
             `partial`.
         all_pairs: Compare every run with every other instead of each with the first.
+        weighting: Of groups: as in their own score, every task the same, or by documents.
+        require: `better`, `no-worse-than:POINTS` or `within:POINTS`; `verdict` says whether every
+            comparison, of tasks and of groups, passes.
 
     Raises:
         TenbinError: There is nothing to compare, or the cells are not comparable; says why.
@@ -327,7 +341,9 @@ def compare(
         Side(name or str(run.path or f"run {at + 1}"), run.result, run.sample_records())
         for at, (run, name) in enumerate(zip(opened, written, strict=True))
     ]
-    wanted = Wanted(tuple(cells), mapping or None, tuple(metrics), tuple(allow), all_pairs)
+    wanted = Wanted(
+        tuple(cells), mapping or None, tuple(metrics), tuple(allow), all_pairs, weighting, require
+    )
     return Comparison(compare_runs(sides, wanted))
 
 

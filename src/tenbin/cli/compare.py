@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from tenbin.cli.exit_codes import INCONCLUSIVE, NOT_MET, OK
 from tenbin.errors import ConfigError
 
 EXAMPLES = """examples:
@@ -13,6 +14,13 @@ EXAMPLES = """examples:
   tenbin compare run.json --cells jnli-1.3-0.2 jnli-1.3-0.3
   tenbin compare a.json b.json --map jnli-1.3-0.2=jnli-1.3-0.3 \\
       --format json -o difference.json
+  tenbin compare a.json b.json --cells japanese --require no-worse-than:1.0
+
+exit codes with --require:
+  0    every comparison passes
+  5    at least one is shown to fail, corrected for their number
+  6    inconclusive: neither; more documents are needed
+  1, 2 the runs cannot be compared; wrong usage
 """
 
 
@@ -27,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cells",
         nargs="+",
         metavar="ID",
-        help="with one run, compare the first of these with each of the others; with several "
-        "runs, compare only these",
+        help="tasks or groups: with one run, compare the first of these with each of the others; "
+        "with several runs, compare only these",
     )
     parser.add_argument(
         "--map",
@@ -51,6 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare every run with every other, not only with the first",
     )
     parser.add_argument(
+        "--weighting",
+        choices=("own", "plain", "size"),
+        default="own",
+        help="of groups: as in their own score, every task the same, or by documents "
+        "(default: own)",
+    )
+    parser.add_argument(
+        "--require",
+        metavar="WHAT",
+        help="better, no-worse-than:POINTS or within:POINTS, of every comparison; sets the exit "
+        "code",
+    )
+    parser.add_argument(
         "--changes",
         type=int,
         default=3,
@@ -67,6 +88,7 @@ def execute(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from tenbin.analysis.compare import Side, Wanted, compare_runs
+    from tenbin.analysis.compare.requirement import parse_requirement
     from tenbin.config import split_list
     from tenbin.files.disk_errors import write_output
     from tenbin.report.terminal.comparison import print_comparison
@@ -78,7 +100,11 @@ def execute(options: argparse.Namespace) -> int:
         metrics=tuple(split_list(options.metrics or "")),
         allow=tuple(split_list(options.allow or "")),
         all_pairs=options.all_pairs,
+        weighting=options.weighting,
+        require=options.require,
     )
+    if options.require is not None:
+        parse_requirement(options.require)
     opened = [(str(path), read_run(path)) for path in options.runs]
     sides = [Side(name, run.result, list(run.samples())) for name, run in opened]
     report = compare_runs(sides, wanted)
@@ -89,7 +115,9 @@ def execute(options: argparse.Namespace) -> int:
         print(written)
     else:
         print_comparison(report, options.changes)
-    return 0
+    if report.requirement is None:
+        return OK
+    return {"pass": OK, "fail": NOT_MET, "inconclusive": INCONCLUSIVE}[report.requirement.verdict]
 
 
 def _mapping(written: Sequence[str]) -> dict[str, str]:

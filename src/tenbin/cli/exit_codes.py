@@ -16,6 +16,10 @@ NOTHING_SCORED = 3
 """The run is complete, but in some task no document could be scored."""
 SOME_FAILED = 4
 """Of several models some have a result, and others have none."""
+NOT_MET = 5
+"""`compare --require`: the requirement is shown not to hold."""
+INCONCLUSIVE = 6
+"""`compare --require`: the documents decide neither way."""
 SIGNAL = 128
 """And the signal's number: 130 for SIGINT (Ctrl-C), 143 for SIGTERM, 129 for SIGHUP."""
 

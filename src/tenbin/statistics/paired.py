@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenbin.errors import ResultError
 from tenbin.statistics.bootstrap import Resampling, bootstrap
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+_ALIKE = 2.0
+"""Documents of a group that weigh at most so many times what others do are one sample with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,17 +288,16 @@ def _of_means(pairs: _Pairs, seed: int, top: float | None, tests: int | None) ->
         np.add.at(levelled, own, each * (moved - moved.mean()))
         np.add.at(sizes, own, each)
         np.add.at(documents, own, 1.0)
-    steps = two - one
+    steps, strata = two - one, _pooled_strata(pairs.joined.strata, sizes, documents)
     if len(pairs.sides) == 1:
         levelled = steps
     else:
-        for stratum in np.unique(pairs.joined.strata):
-            rows = pairs.joined.strata == stratum
+        for stratum in np.unique(strata):
+            rows = strata == stratum
             levelled[rows] += steps[rows].sum() / sizes[rows].sum() * sizes[rows]
     means = PairedMeans(
-        steps, levelled, sizes, pairs.joined.strata, documents, top if bounded else None, binary,
-        abs(seed),
-    )  # fmt: skip
+        steps, levelled, sizes, strata, documents, top if bounded else None, binary, abs(seed)
+    )
     p_value, test = means.test()
     return _Found(
         means.stderr(),
@@ -305,6 +307,25 @@ def _of_means(pairs: _Pairs, seed: int, top: float | None, tests: int | None) ->
         test,
         None if tests is None else means.detectable(tests),
     )
+
+
+def _pooled_strata(strata: NDArray[Any], sizes: Array, documents: Array) -> NDArray[Any]:
+    """Strata whose documents weigh about the same are one sample, however small each of them is.
+
+    Kept apart, fifty members of three documents would be fifty intervals of three documents.
+    """
+    import numpy as np
+
+    whole = np.bincount(strata, sizes) / np.maximum(np.bincount(strata, documents), 1.0)
+    pooled = np.zeros(len(whole), dtype=np.int64)
+    order = np.argsort(whole, kind="stable")
+    start, number = whole[order[0]], 0
+    for at in order:
+        if whole[at] > _ALIKE * start:
+            start, number = whole[at], number + 1
+        pooled[at] = number
+    merged: NDArray[Any] = pooled[strata]
+    return merged
 
 
 def _of_scores(pairs: _Pairs, seed: int, tests: int | None) -> _Found:

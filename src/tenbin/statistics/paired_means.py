@@ -177,7 +177,8 @@ class PairedMeans:
         assert self.top is not None
         steps = self.steps / self.top
         total = float(abs(steps).sum())
-        size = float((steps**2).sum()) / total if total else 1.0
+        heaviest = float((self.sizes / self.documents).max())
+        size = float((steps**2).sum()) / total if total else heaviest
         # One more, because few discordant documents understate how many there are.
         observed = (total / size + 1) / (clusters + 1)
         step = smallest_difference(clusters, lambda step: max(observed, step), LEVEL / tests)

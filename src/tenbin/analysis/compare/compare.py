@@ -53,7 +53,7 @@ def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
     unknown = [kind for kind in wanted.allow if kind not in KINDS]
     if unknown:
         raise ConfigError(f"--allow {unknown[0]}: unknown", f"what may differ: {', '.join(KINDS)}")
-    requirement = parse_requirement(wanted.require) if wanted.require else None
+    requirement = None if wanted.require is None else parse_requirement(wanted.require)
     cells = [cells_of(side) for side in sides]
     outcomes = [outcomes_of(side.samples) for side in sides]
     pairs = pairs_of(sides, cells, wanted)

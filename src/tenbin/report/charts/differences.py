@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenbin.analysis.compare import MetricComparison
+from tenbin.analysis.compare import ComparedScore
 from tenbin.report.charts.draw import Chart, Palette, values
 
 _MOST_ROWS = 120
 
 
-def difference_chart(
-    comparisons: Sequence[MetricComparison], say: Mapping[str, str]
-) -> Chart | None:
+def difference_chart(comparisons: Sequence[ComparedScore], say: Mapping[str, str]) -> Chart | None:
     """Return the chart of every difference with its interval in points; None without any."""
     rows = []
     for row in comparisons:

@@ -100,4 +100,4 @@ def review_differences(runs: Sequence[StoredRun]) -> PageComparison | None:
     except TenbinError as error:
         return PageComparison(error=error.message)
     comparisons = [replace(one, changes=one.changes[:_MOST_CHANGES]) for one in report.comparisons]
-    return PageComparison(comparisons, report.unmatched)
+    return PageComparison(comparisons, report.groups or (), report.unmatched)

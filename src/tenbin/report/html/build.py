@@ -93,7 +93,8 @@ def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     for number, found in enumerate(summary.consistency, 1):
         charts += language_charts(found.sets, number, say)
     if summary.comparison is not None:
-        charts.append(difference_chart(summary.comparison.comparisons, say))
+        compared = summary.comparison
+        charts.append(difference_chart([*compared.comparisons, *compared.groups], say))
     return [chart for chart in charts if chart is not None]
 
 

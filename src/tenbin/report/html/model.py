@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from tenbin.analysis.compare import MetricComparison
+from tenbin.analysis.compare import GroupComparison, MetricComparison
 from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
 from tenbin.analysis.document import to_json
 from tenbin.analysis.option_order.report import OptionOrderReport
@@ -176,6 +176,7 @@ class PageComparison:
     """Each run against the first, or the reason why they cannot be compared."""
 
     comparisons: Sequence[MetricComparison] = ()
+    groups: Sequence[GroupComparison] = ()
     unmatched: Mapping[str, list[str]] = field(default_factory=dict)
     error: str | None = None
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.analysis.compare import Change, ComparedRun, ComparisonReport, MetricComparison
+from tenbin.analysis.compare import (
+    Change,
+    ComparedRun,
+    ComparedScore,
+    ComparisonReport,
+    GroupComparison,
+    MetricComparison,
+)
 from tenbin.analysis.compare.comparability import WARNED
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.run_notes import engine_mode
@@ -32,14 +41,18 @@ def print_comparison(
     for at, run in enumerate(report.runs):
         console.print(Text(f"{_letter(at)}  {run.name}", style="bold"), soft_wrap=True)
         console.print(Text(f"   {_model(run)}", style="dim"), soft_wrap=True)
-    table = _table(report)
-    if natural_width(table, console) <= console.width:
-        console.print(table)
-    else:
-        _print_lines(report, console)
+    for title, rows in (("cell", report.comparisons), ("group", report.groups or ())):
+        if not rows:
+            continue
+        table = _table(report, title, rows)
+        if natural_width(table, console) <= console.width:
+            console.print(table)
+        else:
+            _print_lines(report, rows, console)
     for row in report.comparisons:
         _print_changes(report, row, changes, console)
     _print_notes(report, console)
+    _print_requirement(report, console)
 
 
 def _letter(at: int) -> str:
@@ -53,13 +66,13 @@ def _model(run: ComparedRun) -> str:
     return " · ".join(str(part) for part in [*parts, run.date] if part not in (None, "none"))
 
 
-def _table(report: ComparisonReport) -> Table:
+def _table(report: ComparisonReport, title: str, rows: Sequence[ComparedScore]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("cell", "metric"):
+    for name in (title, "metric"):
         table.add_column(name, no_wrap=True)
     for name in ("n", "baseline", "other", "difference", "95% interval", "won/lost", "p", "Holm"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in report.comparisons:
+    for row in rows:
         first, second, difference, interval = _numbers(row)
         table.add_row(
             Text(_cell(report, row)),
@@ -76,9 +89,9 @@ def _table(report: ComparisonReport) -> Table:
     return table
 
 
-def _print_lines(report: ComparisonReport, console: Console) -> None:
+def _print_lines(report: ComparisonReport, rows: Sequence[ComparedScore], console: Console) -> None:
     """Print three short lines per comparison, for narrow terminals."""
-    for row in report.comparisons:
+    for row in rows:
         first, second, difference, interval = _numbers(row)
         console.print(Text(f"{_cell(report, row)} {_metric(row)}", style="bold"))
         console.print(
@@ -91,12 +104,12 @@ def _print_lines(report: ComparisonReport, console: Console) -> None:
         )
 
 
-def _count(row: MetricComparison) -> str:
+def _count(row: ComparedScore) -> str:
     clusters = "" if row.clusters == row.n else f" ({count_clusters(row.clusters)})"
     return f"n = {row.n:,}{clusters}"
 
 
-def _cell(report: ComparisonReport, row: MetricComparison) -> str:
+def _cell(report: ComparisonReport, row: ComparedScore) -> str:
     one, two = row.baseline, row.other
     ids = one.id if one.id == two.id else f"{one.id} → {two.id}"
     if len(report.runs) < 3:
@@ -104,11 +117,11 @@ def _cell(report: ComparisonReport, row: MetricComparison) -> str:
     return f"{_letter(one.run)}→{_letter(two.run)} {ids}"
 
 
-def _metric(row: MetricComparison) -> str:
+def _metric(row: ComparedScore) -> str:
     return f"{row.metric} {'↑' if row.higher_is_better else '↓'}"
 
 
-def _numbers(row: MetricComparison) -> tuple[str, str, str, str]:
+def _numbers(row: ComparedScore) -> tuple[str, str, str, str]:
     largest = max(row.value.baseline, row.value.other)
     # Two decimals of a percentage are four of a fraction; perplexities have no upper bound.
     form = ".2f" if row.unit else ".4e" if largest >= 1e6 else ".4f"
@@ -125,11 +138,11 @@ def _p(value: float) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _corrected(row: MetricComparison) -> str:
+def _corrected(row: ComparedScore) -> str:
     return f"{_p(row.p_holm)}{' *' if row.p_holm < _SIGNIFICANT else '  '}"
 
 
-def _style(row: MetricComparison) -> str:
+def _style(row: ComparedScore) -> str:
     if row.p_holm >= _SIGNIFICANT:
         return ""
     better = (row.difference > 0) == row.higher_is_better
@@ -174,7 +187,7 @@ def _short(answer: str | None) -> str:
 def _print_notes(report: ComparisonReport, console: Console) -> None:
     allowed: dict[tuple[str, str], list[str]] = {}
     unpaired: dict[str, None] = {}
-    for row in report.comparisons:
+    for row in (*report.comparisons, *(report.groups or ())):
         for one in row.differences:
             allowed.setdefault((one.kind, one.text), []).append(_cell(report, row))
         left = row.left_out
@@ -195,16 +208,36 @@ def _print_notes(report: ComparisonReport, console: Console) -> None:
     for id, names in (report.not_compared or {}).items():
         line = f"{id}: not compared: {', '.join(names)}: a function of the task aggregates them"
         console.print(Text(line, style="yellow"))
-    tests = "1 test" if report.tests == 1 else f"{report.tests:,} tests"
-    line = f"difference: other minus baseline. * p below 0.05 after Holm correction for {tests}."
-    console.print(Text(line, style="dim"))
+    for id, why in (report.groups_not_compared or {}).items():
+        console.print(Text(f"group {id}: not compared: {why}", style="yellow"))
+    families = [_tests(len(rows), what) for rows, what in _families(report) if rows]
+    line = "difference: other minus baseline. * p below 0.05 after Holm correction for "
+    console.print(Text(f"{line}{' and, apart from them, '.join(families)}.", style="dim"))
+    weightings: dict[str, list[str]] = {}
+    for row in report.groups or ():
+        weightings.setdefault(row.weighting, []).append(row.baseline.id)
+    for words, ids in weightings.items():
+        named = ", ".join(dict.fromkeys(ids))
+        console.print(Text(f"{named}: {words}, on the documents of both runs.", style="dim"))
     _print_power(report, console)
+
+
+def _families(report: ComparisonReport) -> list[tuple[Sequence[ComparedScore], str]]:
+    what = "of tasks" if report.groups else ""
+    return [(report.comparisons, what), (report.groups or (), "of groups")]
+
+
+def _tests(count: int, what: str) -> str:
+    return f"{count:,} {'test' if count == 1 else 'tests'}{f' {what}' if what else ''}"
 
 
 def _print_power(report: ComparisonReport, console: Console) -> None:
     """Print what the least precise comparison can detect, by the first metric of each."""
-    firsts = {_cell(report, row): row for row in reversed(report.comparisons)}
-    few = [row for row in firsts.values() if row.reason is not None]
+    rows = [*report.comparisons, *(report.groups or ())]
+    firsts = {_cell(report, row): row for row in reversed(rows)}
+    few = [
+        row for row in firsts.values() if row.top and (row.reason is not None or not row.detectable)
+    ]
     known = [row for row in firsts.values() if row.detectable is not None and row.top]
     if few:
         console.print(Text(_too_few(report, min(few, key=lambda row: row.n)), style="dim"))
@@ -212,20 +245,43 @@ def _print_power(report: ComparisonReport, console: Console) -> None:
     if not known:
         return
     widest = max(known, key=_points)
+    tests = len(report.groups or ()) if isinstance(widest, GroupComparison) else report.tests
+    corrected = f", corrected for {_tests(tests, '')}" if tests > 1 else ""
+    alike = "" if widest.correlation is None else f"; correlation {widest.correlation:.2f}"
     text = (
         f"{_cell(report, widest)} {widest.metric}: a true difference of "
-        f"{_points(widest):.1f} points would be detected with 80% power."
+        f"{_points(widest):.1f} points would be detected with 80% power{corrected}{alike}."
     )
     shown = _too_few(report, widest) if _points(widest) >= 100 else text
     console.print(Text(shown, style="dim"))
 
 
-def _too_few(report: ComparisonReport, row: MetricComparison) -> str:
+def _too_few(report: ComparisonReport, row: ComparedScore) -> str:
     return (
         f"{_cell(report, row)} {row.metric}, n = {row.n:,}: too few documents to detect any "
         "difference reliably."
     )
 
 
-def _points(row: MetricComparison) -> float:
+def _points(row: ComparedScore) -> float:
     return (row.detectable or 0.0) * (1 if row.unit else 100)
+
+
+_VERDICTS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+
+
+def _print_requirement(report: ComparisonReport, console: Console) -> None:
+    """Print the verdict, and each comparison that does not pass with its interval."""
+    if report.requirement is None:
+        return
+    rows = [*report.comparisons, *(report.groups or ())]
+    for verdict in ("fail", "inconclusive"):
+        for row in (one for one in rows if one.verdict == verdict):
+            line = f"{verdict}: {_cell(report, row)} {row.metric} {_numbers(row)[3]}"
+            if row.documents_needed is not None:
+                line += f"; about {row.documents_needed:,} documents would decide"
+            console.print(Text(line, style=_VERDICTS[verdict]), soft_wrap=True)
+    passed = sum(row.verdict == "pass" for row in rows)
+    required, verdict = report.requirement.required, report.requirement.verdict
+    line = f"required {required}: {verdict} ({passed:,} of {len(rows):,} pass)"
+    console.print(Text(line, style=f"bold {_VERDICTS[verdict]}"))

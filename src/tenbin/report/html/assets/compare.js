@@ -38,14 +38,22 @@ export function compareView() {
     make("p", {}, say("compare_note")),
     make("ol", { class: "runs" }, RUNS.map((run, at) => make("li", {}, foreign(run.model), " ", make("span", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" }), ` · ${moment(run.facts.date)}`)))),
     compared.error ? make("section", { class: "refused" }, make("p", { class: "caution" }, say("not_comparable")), make("pre", { class: "command" }, compared.error)) : null,
-    ...(compared.comparisons?.length ? [differenceTable(compared).element, foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changes(compared)] : [sideTable().element]),
+    ...(compared.comparisons?.length ? [differenceTable(compared, compared.comparisons, say("differences")).element, ...groupTable(compared), foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changes(compared)] : [sideTable().element]),
   ];
 }
 
-function differenceTable(compared) {
-  const widest = Math.max(0.05, ...compared.comparisons.flatMap((row) => [row.low, row.high, row.difference].filter((one) => one !== null).map((one) => Math.abs(one) / (row.unit === "%" ? 100 : 1))));
-  return new Table(say("differences"), [
-    { label: say("task"), class: "task", value: (row) => row.baseline.id, show: (row) => make("a", { href: samplesLink(row.other.run, row.other.id, { state: "changed" }) }, foreign(row.baseline.id === row.other.id ? row.baseline.id : `${row.baseline.id} → ${row.other.id}`)), plain: (row) => row.baseline.id },
+/** The groups of both runs, paired over the documents of all their tasks. */
+function groupTable(compared) {
+  if (!compared.groups?.length) return [];
+  return [make("h2", {}, say("groups")), make("p", { class: "note" }, say("group_differences_note")), differenceTable(compared, compared.groups, say("groups")).element];
+}
+
+function differenceTable(compared, rows, title) {
+  const grouped = rows === compared.groups;
+  const name = (row) => (row.baseline.id === row.other.id ? row.baseline.id : `${row.baseline.id} → ${row.other.id}`);
+  const widest = Math.max(0.05, ...[...compared.comparisons, ...(compared.groups || [])].flatMap((row) => [row.low, row.high, row.difference].filter((one) => one !== null).map((one) => Math.abs(one) / (row.unit === "%" ? 100 : 1))));
+  return new Table(title, [
+    { label: say(grouped ? "group" : "task"), class: "task", value: (row) => row.baseline.id, show: (row) => (grouped ? [foreign(name(row)), make("span", { class: "note" }, ` ${row.weighting}`)] : make("a", { href: samplesLink(row.other.run, row.other.id, { state: "changed" }) }, foreign(name(row)))), plain: (row) => row.baseline.id },
     { label: say("runs_pair"), value: (row) => row.other.run, show: (row) => `${row.baseline.run + 1} → ${row.other.run + 1}`, plain: (row) => `${row.baseline.run + 1} → ${row.other.run + 1}` },
     { label: say("metric"), value: (row) => row.metric, show: (row) => foreign(row.metric, null, "span", { class: "mono" }), plain: (row) => row.metric },
     { label: "n", number: true, value: (row) => row.n, show: (row) => count(row.n), plain: (row) => row.n },
@@ -57,7 +65,7 @@ function differenceTable(compared) {
     { label: say("won_lost"), number: true, value: (row) => row.wins - row.losses, show: (row) => `${row.wins} : ${row.losses}`, plain: (row) => `${row.wins} : ${row.losses}` },
     { label: "p", number: true, value: (row) => row.p_value, show: (row) => probability(row.p_value), plain: (row) => probability(row.p_value) },
     { label: say("p_holm"), number: true, value: (row) => row.p_holm, show: (row) => probability(row.p_holm), plain: (row) => probability(row.p_holm) },
-  ], compared.comparisons, { class: "scores", hideCaption: true });
+  ], rows, { class: "scores", hideCaption: true });
 }
 
 /** Other differences between the runs, and tasks that were not compared. */
