@@ -29,6 +29,8 @@ HELP = """exit codes:
   2    wrong usage of the command line
   3    complete, but in some task no document could be scored
   4    of several models some failed; the others have their results
+  5    compare --require: not met
+  6    compare --require: inconclusive
   129, 130, 143
        stopped by SIGHUP, Ctrl-C or SIGTERM; what was answered is kept
 """
