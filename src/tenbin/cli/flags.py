@@ -41,7 +41,9 @@ def add_options(
         if chosen:
             made[group] = parser.add_argument_group(titles.get(group, group.title))
             for one in chosen:
-                _add_flag(made[group], one, helps.get(one.name, one.help))
+                # argparse fills in what stands behind a per cent sign.
+                help = helps.get(one.name, one.help).replace("%", "%%")
+                _add_flag(made[group], one, help)
     return made
 
 
