@@ -89,7 +89,7 @@ def runs(folder: Path) -> list[tenbin.Run]:
     return [
         tenbin.evaluate(
             Failing(),
-            [*tasks, "mlogiqa_gen_ja", "m_ifeval_fr"],
+            [*tasks, "mlogiqa_gen_ja", "m_ifeval_fr", "jnli_gen", "xnli_gen_en-1.0-native"],
             output_path=str(folder / "w.json"),
             **given,
         ),

@@ -66,7 +66,10 @@ def test_every_metric_of_tenbin_is_declared() -> None:
     ("arguments", "reason"),
     [
         ({"kind": "translate"}, "kind must be one of choice, generate, perplexity"),
-        ({"kind": "generate", "aggregation": "mcc"}, "'mcc' does not suit a generate task"),
+        (
+            {"kind": "generate", "aggregation": "mcc"},
+            "mcc of a generate task needs an option 'classes'",
+        ),
         ({"kind": "generate", "options": {"other": bool}}, "differ: option, other"),
         ({"kind": "generate"}, "differ: option"),
         ({"kind": "generate", "options": {"option": list}}, "cannot be of type"),

@@ -27,6 +27,9 @@ OWN_FUNCTION = "function"
 LANGUAGE = "language"
 """The option of generation metrics that is the prompt's language unless the task sets it."""
 
+CLASSES = "classes"
+"""The option of generation metrics over a confusion matrix that lists what can be answered."""
+
 POOLED = "pooled"
 """The aggregation of metrics that judge parts of a document: the share of all parts."""
 
@@ -35,7 +38,7 @@ OVER_CLASSES = ("balanced_acc", "mcc", "macro_f1", "f1")
 
 _AGGREGATIONS: Mapping[Kind, tuple[str, ...]] = {
     "choice": ("mean", *OVER_CLASSES, OWN_FUNCTION),
-    "generate": ("mean", "bleu", "chrf", "chrf++", "ter", POOLED, OWN_FUNCTION),
+    "generate": ("mean", *OVER_CLASSES, "bleu", "chrf", "chrf++", "ter", POOLED, OWN_FUNCTION),
     "perplexity": ("weighted_perplexity", "bits_per_byte"),
     "loglikelihood": ("mean", "perplexity"),
 }
@@ -156,8 +159,9 @@ def metric(
             `bool`, `int`, `float`, `str`, or one of `tenbin.metrics.options`. For `generate`, one
             that is called `language` is the prompt's language unless the task sets it.
         aggregation: How values become one number: `mean` by default; for `choice` also
-            `balanced_acc`, `mcc`, `macro_f1` and `f1`; for `generate` also `bleu`, `chrf`,
-            `chrf++`, `ter`, and `pooled` over the parts that `item` gives as (name, value) pairs;
+            `balanced_acc`, `mcc`, `macro_f1` and `f1`; for `generate` these too, over an option
+            `classes` that lists what can be answered, and `bleu`, `chrf`, `chrf++`, `ter`, and
+            `pooled` over the parts that `item` gives as (name, value) pairs;
             for `perplexity` `weighted_perplexity` by default, or `bits_per_byte`.
         higher_is_better: By default true, except for `perplexity`.
         percent: Whether values run from 0 to 100.
@@ -228,6 +232,10 @@ def _check(declared: Metric) -> None:
             f"aggregation {declared.aggregation!r} does not suit a {declared.kind} task"
             f" ({', '.join(known)})",
         )
+    over_answers = declared.kind == "generate" and declared.aggregation in OVER_CLASSES
+    if over_answers and CLASSES not in declared.options:
+        reason = f"{declared.aggregation} of a generate task needs an option {CLASSES!r}"
+        raise _wrong(declared.name, reason)
     parameters = inspect.signature(declared.function).parameters.values()
     taken = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
     if taken != set(declared.options):

@@ -16,6 +16,7 @@ from tenbin import plugins
 from tenbin.errors import TaskError
 from tenbin.metrics import (
     choice,
+    classes,
     filters,
     instruction_following,
     japanese,
@@ -45,11 +46,13 @@ METRICS: Mapping[str, Metric] = {
 }
 """Tenbin's own."""
 
-_OF_LM_EVAL: Mapping[tuple[str, str], Metric] = {
-    (one.kind, one.name): one for module in (lm_eval, translation) for one in _metrics_in(module)
+_BY_KIND: Mapping[tuple[str, str], Metric] = {
+    (one.kind, one.name): one
+    for module in (lm_eval, translation, classes)
+    for one in _metrics_in(module)
 }
-"""Those of lm-eval's task files that tenbin's own tasks do not use, by kind and name: some names
-mean something else in another kind of task."""
+"""Those of lm-eval's task files that tenbin's own tasks do not use, and those over classes of
+generated answers, by kind and name: some names mean something else in another kind of task."""
 
 _REFUSED = {
     "bypass": "it measures nothing; answers are always written down",
@@ -87,17 +90,17 @@ def find_metric(name: str, kind: Kind | None = None) -> Metric:
         return METRICS[name]
     if name in added:
         return _load(added[name])
-    for (of, known), found in _OF_LM_EVAL.items():
+    for (of, known), found in _BY_KIND.items():
         if known == name and kind in (None, of):
             return found
     if name in METRICS:
         return METRICS[name]
-    others = [found for (_, known), found in _OF_LM_EVAL.items() if known == name]
+    others = [found for (_, known), found in _BY_KIND.items() if known == name]
     if others:
         return others[0]
     if name in _REFUSED:
         raise TaskError(f"metric {name!r} is not served: {_REFUSED[name]}", "use another metric")
-    names = list(dict.fromkeys([*METRICS, *(known for _, known in _OF_LM_EVAL), *added]))
+    names = list(dict.fromkeys([*METRICS, *(known for _, known in _BY_KIND), *added]))
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {', '.join(close)}? " if close else ""
     raise TaskError(f"unknown metric {name!r}", f"{guess}metrics: {', '.join(names)}")

@@ -7,12 +7,15 @@ from dataclasses import replace
 from math import fsum
 
 from tenbin.metrics import filters, functions
-from tenbin.metrics.base import LANGUAGE, POOLED, Metric, unscored
+from tenbin.metrics.base import CLASSES, LANGUAGE, OVER_CLASSES, POOLED, Metric, unscored
 from tenbin.metrics.functions import Reading
 from tenbin.metrics.patterns import UnjudgedError
 from tenbin.metrics.registry import reported_names, used_metric
 from tenbin.metrics.steps import shown
 from tenbin.records import Failure, FilterUse, MetricUse, Outcome, Prompt, Task
+
+NO_CLASS = -1
+"""In place of a class where none could be read, as `tenbin.statistics` counts it."""
 
 
 def judge_texts(task: Task, prompt: Prompt, texts: Sequence[str]) -> list[Outcome]:
@@ -81,6 +84,8 @@ def _judge_answers(
         return _judge_parts(use, metric, name, prompt, reading)
     if metric.item is not None:
         return _judge_item(metric, name, prompt, reading)
+    if metric.aggregation in OVER_CLASSES and metric.aggregate is None:
+        return _judge_class(use, name, prompt, reading)
     answers = [shown(answer) for answer in reading.answers]
     options = use.options
     if LANGUAGE in metric.options:
@@ -101,6 +106,30 @@ def _judge_answers(
         values=tuple(values) if several else (),
         answers=tuple(answers) if several else (),
         item=value if metric.aggregate is not None else None,
+    )
+
+
+def _judge_class(use: MetricUse, name: str, prompt: Prompt, reading: Reading) -> Outcome:
+    """The class that an answer gives; of several sampled answers, which make no class, the first.
+
+    What is none of the classes counts as unread.
+    """
+    classes = list(use.options[CLASSES])
+    if prompt.references[0] not in classes:
+        listed = ", ".join(classes)
+        message = f"the right answer {prompt.references[0]!r} is none of the classes: {listed}"
+        return unscored(prompt, name, Failure("no_gold", message))
+    gold = classes.index(prompt.references[0])
+    answer = shown(reading.answers[0])
+    predicted = classes.index(answer) if answer in classes else NO_CLASS
+    return Outcome(
+        prompt.cell,
+        prompt.document,
+        name,
+        float(predicted == gold),
+        answer,
+        group=prompt.group,
+        item=(gold, predicted),
     )
 
 
