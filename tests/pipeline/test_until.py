@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tenbin.analysis.compare import Side, Wanted, compare_runs
 from tenbin.backends.base import NONE_KNOWN
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
@@ -386,3 +387,16 @@ def test_held_prompts_are_neither_asked_nor_complete() -> None:
     assert [one.number for one in plan.completed_by([request.key])] == [1]
     plan.release([0, 1])
     assert plan.queue.left()[0] == 1, "what is answered is not asked again"
+
+
+def test_a_comparison_says_that_a_run_was_stopped_by_its_value(
+    data: Path, baseline: str, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "decided.json")
+    evaluated(data, Model(0.9), until="decided", against=baseline, output_path=out)
+    sides = [
+        Side(path, (run := read_run(path)).result, list(run.samples())) for path in (baseline, out)
+    ]
+    (row,) = compare_runs(sides, Wanted()).comparisons
+    assert [one.kind for one in row.differences] == ["stopping"]
+    assert row.n < ROWS and "do not count its looks" in row.differences[0].text

@@ -13,8 +13,10 @@ from typing import Literal, TypeVar, get_args
 
 from tenbin.results.schema import CellConfig, DataFileEntry, OriginEntry, RunResult, Sample
 
-Kind = Literal["data", "prompts", "shots", "seed", "decoding", "profile", "partial", "task"]
-WARNED: tuple[Kind, ...] = ("task",)
+Kind = Literal[
+    "data", "prompts", "shots", "seed", "decoding", "profile", "partial", "task", "stopping"
+]
+WARNED: tuple[Kind, ...] = ("task", "stopping")
 """What is pointed out and never refused: it matters only if prompts or scores differ by it."""
 KINDS: tuple[str, ...] = tuple(kind for kind in get_args(Kind) if kind not in WARNED)
 """What may differ, as users name it."""
@@ -67,7 +69,7 @@ def differences(first: StoredCell, second: StoredCell) -> list[Difference]:
     data and profile are compared. How many documents were asked is no difference: those that both
     have are compared.
     """
-    found = [*_partial(first, second), *_data(first, second)]
+    found = [*_partial(first, second), *_stopping(first, second), *_data(first, second)]
     found += _unequal("profile", first.result.profile, second.result.profile)
     if first.id != second.id:
         return found
@@ -99,6 +101,18 @@ def _partial(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
                 "partial",
                 f"the run {where} was stopped after {counts.effective:,} of {counts.asked:,} "
                 "documents, which are not a random sample",
+            )
+
+
+def _stopping(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
+    for cell, where in ((first, "here"), (second, "there")):
+        stopping = cell.result.stopping
+        if stopping is not None and cell.id in stopping.decisions:
+            yield Difference(
+                "stopping",
+                f"the run {where} stopped as soon as its difference to {stopping.against} was "
+                "decided: its score leans towards that, and p-values here do not count its looks; "
+                "its own decision does",
             )
 
 
