@@ -198,7 +198,7 @@ def test_a_target_that_is_not_reached_asks_all(data: Path) -> None:
 
 def test_a_target_out_of_reach_is_refused_before_a_model_loads(data: Path) -> None:
     model = Model(0.5)
-    with pytest.raises(ConfigError, match=r"takes 9,604 documents .* and 1,\d+ at 95%.* has 700"):
+    with pytest.raises(ConfigError, match=r"takes 9,604 documents .* and 1,\d+ at 95 %.* has 700"):
         evaluated(data, model, until="±1")
     assert not model.rounds
 
@@ -290,6 +290,19 @@ def test_a_killed_comparison_makes_the_same_looks(
     with pytest.raises(KeyboardInterrupt):
         evaluated(data, Model(0.75, stop_after=200), **options)
     assert without_clock(evaluated(data, Model(0.75), **options)) == without_clock(undisturbed)
+
+
+def test_a_stored_run_with_fewer_documents_is_the_most_that_is_asked(
+    data: Path, tmp_path: Path
+) -> None:
+    few, out = str(tmp_path / "few.json"), str(tmp_path / "out.json")
+    evaluated(data, Model(0.6, "baseline"), until="±5", output_path=few)
+    shared = read_run(few).result.n_samples[ID].effective
+    for _ in range(2):  # the same command again is the same run
+        result = evaluated(data, Model(0.6), until="decided", against=few, output_path=out)
+    assert result.stopping is not None
+    stop = result.stopping.decisions[ID]
+    assert (stop.stopped_at, stop.shared, stop.documents) == (shared, shared, ROWS)
 
 
 def test_several_comparisons_share_the_level(data: Path, tmp_path: Path) -> None:

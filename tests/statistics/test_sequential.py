@@ -136,7 +136,8 @@ def test_a_look_holds_the_difference_and_its_repeated_interval() -> None:
     )
     assert 0 < look.z < look.difference / look.stderr, "few clusters count as fewer"
     assert not look.decides
-    assert look_at(np.zeros(9), np.ones(9), 2.0).z == 0
+    alike = look_at(np.zeros(9), np.ones(9), 2.0)
+    assert alike.z == 0 and alike.high == -alike.low == pytest.approx(2 * math.sqrt(2) / 9)
     assert look_at(-np.ones(9), np.ones(9), 4.6).decides
 
 

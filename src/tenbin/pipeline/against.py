@@ -97,4 +97,7 @@ def _rule(state: RunState, setup: CellSetup, outcomes: Outcomes, level: float) -
         )
     values = {one.document: one.value for one in outcomes[id, name] if one.value is not None}
     blocks = looks_in_random_order(state.plan, setup.cell, state.config.seed, values)
-    return DecisionRule(setup, blocks, name, metric.higher_is_better, values, level)
+    return DecisionRule(
+        setup, blocks, name, metric.higher_is_better, metric.top or 1.0, values, level,
+        documents=len(state.plan.spans[setup.cell]),
+    )  # fmt: skip

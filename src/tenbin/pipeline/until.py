@@ -208,9 +208,13 @@ class DecisionRule:
     blocks: Sequence[Sequence[int]]
     metric: str
     higher_is_better: bool
+    top: float
+    """The highest value of a document."""
     others: Mapping[str, float]
     """Document → its value in the other run."""
     level: float
+    documents: int
+    """Documents there are."""
     cell: Cell = field(init=False)
     looks: list[tuple[int, Look]] = field(default_factory=list)
     """Documents asked so far, and what they showed."""
@@ -227,18 +231,20 @@ class DecisionRule:
         self._looked += 1
         if len(steps) < 2:
             return False, f"look {self._looked} of {LOOKS}: nearly all answers failed"
-        found = look_at(steps, sizes, boundary)
+        found = look_at(steps, sizes, boundary, self.top)
         self.looks.append((asked, found))
+        scale = 100 / self.top
         told = (
-            f"look {self._looked} of {LOOKS}, {asked:,} of {self.documents:,} documents: "
-            f"{self.metric} {found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}], "
+            f"look {self._looked} of {LOOKS}, {asked:,} of {self.shared:,} documents: "
+            f"{self.metric} {scale * found.difference:+.1f} points "
+            f"[{scale * found.low:+.1f}, {scale * found.high:+.1f}], "
             f"z {found.z:+.2f}, boundary {boundary:.2f}"
         )
         return found.decides, f"{told}: {self.decision}" if found.decides else told
 
     @property
-    def documents(self) -> int:
-        """Documents that the other run has scored."""
+    def shared(self) -> int:
+        """Documents that the other run has scored too."""
         return sum(map(len, self.blocks))
 
     @property
@@ -255,7 +261,8 @@ class DecisionRule:
                 "metric": self.metric,
                 "level": self.level,
                 "decision": self.decision,
-                "stopped_at": self.looks[-1][0] if self.looks else self.documents,
+                "stopped_at": self.looks[-1][0] if self.looks else self.shared,
+                "shared": self.shared,
                 "documents": self.documents,
                 "looks": [
                     LookEntry(
@@ -292,11 +299,14 @@ def _differences(documents: Measured, others: Mapping[str, float]) -> tuple[Arra
     """Summed differences and sizes of clusters, of the documents that both runs scored."""
     import numpy as np
 
-    kept = [at for at, name in enumerate(documents.documents) if name in others]
-    theirs = np.array([others[documents.documents[at]] for at in kept])
+    kept, theirs = [], []
+    for at, name in enumerate(documents.documents):
+        if name in others:
+            kept.append(at)
+            theirs.append(others[name])
     numbers = number_clusters([documents.clusters[at] for at in kept])
     sums = np.zeros((2, max(numbers, default=-1) + 1))
-    np.add.at(sums[0], numbers, documents.values[kept] - theirs)
+    np.add.at(sums[0], numbers, documents.values[kept] - np.array(theirs))
     np.add.at(sums[1], numbers, 1.0)
     return sums[0], sums[1]
 
@@ -329,7 +339,7 @@ def check_widths(setups: Sequence[CellSetup], data: Data) -> list[str]:
         if documents < fewest:
             reachable = 100 * width_of(documents)
             raise ConfigError(
-                f"--until: {needed} and {fewest:,} at {_HIGH:.0%}; {setup.cell.id} has "
+                f"--until: {needed} and {fewest:,} at {100 * _HIGH:g} %; {setup.cell.id} has "
                 f"{documents:,}",
                 f"all of them give ±{math.ceil(10 * reachable) / 10:g} at 50 %: name a wider "
                 "interval, or leave --until out",

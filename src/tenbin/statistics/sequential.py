@@ -134,20 +134,22 @@ class Look:
         return abs(self.z) >= self.boundary
 
 
-def look_at(steps: Array, sizes: Array, boundary: float) -> Look:
+def look_at(steps: Array, sizes: Array, boundary: float, top: float = 1.0) -> Look:
     """One look at a paired difference of means.
 
     Args:
         steps: Summed differences of each cluster's documents; two clusters at least.
         sizes: Documents of each cluster.
         boundary: |z| that decides at this look.
+        top: The largest difference of a document.
     """
     n = int(sizes.sum())
     mean = float(steps.sum() / n)
     found = mean_estimate(mean, [(steps - mean * sizes) / n], n)
     stderr = found.stderr or 0.0
     z = _normal_score(mean / stderr, len(steps) - 1) if stderr else math.copysign(1e3, mean)
-    reach = boundary * stderr
+    # Where all differences are alike, as if one more document were won and one lost.
+    reach = boundary * (stderr or math.sqrt(2) * top / n)
     return Look(
         n=n,
         clusters=len(steps),

@@ -82,7 +82,7 @@ def _stops(result: RunResult) -> Iterator[StopSummary]:
             ends = [scale * last.difference, scale * last.low, scale * last.high]
             difference = "{:+.1f} [{:+.1f}, {:+.1f}]".format(*ends)
         yield StopSummary(
-            id, decided.decision, decided.metric, decided.stopped_at, decided.documents,
+            id, decided.decision, decided.metric, decided.stopped_at, decided.shared,
             difference, result.stopping.against or "",
         )  # fmt: skip
 

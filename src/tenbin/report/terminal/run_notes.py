@@ -87,7 +87,7 @@ def stopping_lines(result: RunResult) -> list[str]:
                 f"boundary of {last.boundary:.2f}; "
             )
         looks = f"{len(decided.looks)} look{'s' if len(decided.looks) != 1 else ''}"
-        line += f"{looks}, {decided.stopped_at:,} of {decided.documents:,} documents"
+        line += f"{looks}, {decided.stopped_at:,} of {decided.shared:,} documents"
         lines.append(line)
     return lines
 

@@ -55,7 +55,8 @@ class DecidedStop(Record):
         description="Whether this run is better than the other; `undecided` after the last look."
     )
     stopped_at: Count = Field(description="Documents asked by then.")
-    documents: Count = Field(description="Documents that the other run has scored.")
+    shared: Count = Field(description="Documents that the other run has scored too.")
+    documents: Count = Field(description="Documents there are.")
     looks: list[LookEntry] = Field(description="All looks up to the stop.")
 
 
