@@ -79,6 +79,7 @@ def main() -> None:
     flags.add_argument("--num_fewshot", type=int, default=0)
     flags.add_argument("--fewshot", default="random")
     flags.add_argument("--name", default="until")
+    flags.add_argument("--cache_dir", help="keeps answers (default: a temporary folder)")
     options = flags.parse_args()
     config = build_config(
         {
@@ -89,8 +90,9 @@ def main() -> None:
     )  # fmt: skip
     backend = open_model("float32")
     began = time.perf_counter()
-    with TemporaryDirectory() as cache:
-        result = execute(config.replaced(cache_dir=cache), Listener(), backend, False).result
+    with TemporaryDirectory() as folder:
+        kept = config.replaced(cache_dir=options.cache_dir or folder)
+        result = execute(kept, Listener(), backend, False).result
     seconds = time.perf_counter() - began
     assert result.stopping is not None
     ((id, stop),) = result.stopping.widths.items()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterable, Iterator
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +52,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 class Model(ScriptedBackend):
     """Right on a share of the documents, always the same ones; may break off after some answers."""
 
@@ -57,6 +64,7 @@ class Model(ScriptedBackend):
         self.capabilities = replace(self.capabilities, request_order="prefix", resumable=True)
         self._share, self._stop_after = share, stop_after
         self.rounds: list[int] = []
+        self.stop: Callable[[], None] = interrupt
 
     def _of(self, prompt: str, continuation: str) -> float:
         question = prompt.split("問い")[1].split("）")[0]
@@ -72,7 +80,7 @@ class Model(ScriptedBackend):
         self.rounds.append(len(given))
         for key, response in super().run(one for one in given if one.key not in known):
             if self._stop_after == 0:
-                raise KeyboardInterrupt
+                self.stop()
             self._stop_after -= 1
             yield key, response
 
@@ -141,6 +149,29 @@ def test_a_run_that_was_killed_stops_where_it_would_have_stopped(
     again = Model(0.9)
     assert without_clock(evaluated(data, again, until="5")) == without_clock(undisturbed)
     assert again.answered == 0
+
+
+def killed_in_its_second_block(data: Path, out: str) -> None:
+    model = Model(0.9, stop_after=73)
+    model.stop = lambda: os.kill(os.getpid(), signal.SIGKILL)
+    evaluated(data, model, until="5", output_path=out)
+
+
+def test_a_process_that_was_killed_goes_on(data: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "r.json")
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=killed_in_its_second_block, args=(data, out))
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
+    model = Model(0.9)
+    result = evaluated(data, model, until="5", output_path=out)
+    assert result.stopping is not None and result.stopping.widths[ID].reached
+    assert model.answered == result.n_samples[ID].effective - 73
+    other = str(tmp_path / "other")
+    assert without_clock(evaluated(data, Model(0.9), until="5", cache_dir=other)) == {
+        name: value for name, value in without_clock(result).items() if name != "samples"
+    }
 
 
 def test_a_longer_run_continues(data: Path) -> None:
