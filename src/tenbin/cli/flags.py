@@ -48,6 +48,7 @@ def add_options(
 
 
 def _add_flag(group: argparse._ArgumentGroup, option: Option, help: str) -> None:
+    help = help.replace("%", "%%")  # argparse formats it
     if option.kind.is_switch:
         # `false` takes back what a run file says.
         group.add_argument(
