@@ -29,7 +29,7 @@ from tests.conftest import ROOT
 GIVEN: dict[str, str] = {
     "tasks": "jnli,jsquad", "suite": "jp_stable", "model": "scripted",
     "model_args": "pretrained=x,max_length=9",
-    "template": "0.3", "templates": "0.1,0.2", "formats": "7",
+    "template": "0.3", "templates": "0.1,0.2", "formats": "7", "chat_formats": "true",
     "exclude_formats": "language=english", "num_fewshot_sweep": "0,3", "seeds": "2",
     "rotations": "true", "select_on": "train:20", "budget": "4x", "then": "best:3",
     "num_fewshot": "2,3", "limit": "5,0.5", "until": "decided",

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from tenbin.backends.scripted import CharacterTokenizer
 from tenbin.config import build_config
-from tenbin.errors import ConfigError, TaskError
+from tenbin.errors import BackendError, ConfigError, TaskError
 from tenbin.pipeline.cell_record import cell_config
 from tenbin.pipeline.cells import choose_cells, profile_notices, selecting_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
@@ -176,13 +177,39 @@ def test_formats_know_whether_examples_are_shown() -> None:
         assert {bool(setup.template.reverses_examples) for setup in setups} == {True, False}
 
 
+def test_chat_is_a_dimension_where_it_is_asked_for() -> None:
+    """Half of the formats are in the model's chat format, and nothing else of them changes."""
+    plain = cells(tasks="jnli", formats=10)
+    some = cells(tasks="jnli", formats=10, chat_formats=True)
+    assert [id[:-2] + "0" + id[-1] for id in some] == plain
+    assert {id[-2] for id in some} == {"0", "1"}
+    id = next(id for id in some if id[-2] == "1")
+    config = build_config({"tasks": id, "sample_data": True, "limit": 1})
+    (setup,) = choose_cells(config)
+    data, settings = load_data(config, [setup]), prompt_settings(config)
+    with pytest.raises(ConfigError, match=r"-f-.* needs the model's tokenizer"):
+        list(prompts_of(setup, data, settings, None))
+    (prompt,) = prompts_of(setup, data, settings, CharacterTokenizer())
+    assert prompt.text.startswith("<system>" if setup.template.description else "<user>")
+
+    class WithoutChat(CharacterTokenizer):
+        def chat(self, *given: Any, **more: Any) -> str:
+            raise BackendError("the tokenizer has no chat template")
+
+    with pytest.raises(ConfigError, match="in the model's chat format: the tokenizer has no"):
+        list(prompts_of(setup, data, settings, WithoutChat()))
+
+
 def test_formats_that_cannot_be_asked() -> None:
     with pytest.raises(ConfigError, match="names its template, and --formats"):
         cells(tasks="jnli-1.1-0.2", formats=3)
     with pytest.raises(ConfigError, match="--template names one"):
         cells(tasks="jnli", formats=3, template="0.2")
-    with pytest.raises(ConfigError, match="none were asked for"):
-        cells(tasks="jnli", exclude_formats="scored=text")
+    for option in ({"exclude_formats": "scored=text"}, {"chat_formats": True}):
+        with pytest.raises(ConfigError, match="none were asked for"):
+            cells(tasks="jnli", **option)
+    with pytest.raises(ConfigError, match="--chat_formats some"):
+        cells(tasks="jnli", formats=3, chat_formats=True, apply_chat_template=True)
     with pytest.raises(ConfigError, match="among its dimensions"):
         cells(tasks="jnli", formats=3, rotations=True)
     with pytest.raises(TaskError, match="no level 'bold'"):

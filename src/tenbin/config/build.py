@@ -182,10 +182,16 @@ def _check_sweep(values: Mapping[str, Any]) -> None:
             "--rotations rotates templates, and --formats has the rotation among its dimensions",
             "leave --rotations out, or name templates with --templates",
         )
-    if values.get("exclude_formats") and not values.get("formats"):
+    for name in ("exclude_formats", "chat_formats"):
+        if values.get(name) and not values.get("formats"):
+            raise ConfigError(
+                f"--{name} is about prompt formats, but none were asked for", "add --formats N"
+            )
+    if values.get("chat_formats") and values.get("apply_chat_template"):
         raise ConfigError(
-            "--exclude_formats leaves prompt formats out, but none were asked for",
-            "add --formats N",
+            "--apply_chat_template puts all prompts into the model's chat format, --chat_formats "
+            "some",
+            "give one of them",
         )
     if values.get("num_fewshot_sweep") and values.get("num_fewshot"):
         raise ConfigError(

@@ -73,6 +73,14 @@ class RunConfig(OptionsRecord):
         "declares, in place of a template; with --templates besides those (docs/prompt-formats.md)",
         recorded="when set",
     )  # fmt: skip
+    chat_formats: bool = option(
+        values.SWITCH,
+        False,
+        SELECTION,
+        "",
+        "ask about half of the --formats in the model's chat format",
+        recorded="when set",
+    )
     exclude_formats: tuple[str, ...] = option(
         values.NAMES, (), SELECTION, "IDS|LEVELS|FILE",
         "leave prompt formats out of --formats: by id, by dimension=level (language=english), or "

@@ -29,6 +29,8 @@ class RunOptions(TypedDict, total=False):
     formats: int | None
     """ask N prompt formats of each task, sampled by --seed from the grammar that its file declares,
     in place of a template; with --templates besides those (docs/prompt-formats.md)"""
+    chat_formats: bool | None
+    """ask about half of the --formats in the model's chat format"""
     exclude_formats: str | Sequence[str] | None
     """leave prompt formats out of --formats: by id, by dimension=level (language=english), or by a
     file with one of these on each line"""

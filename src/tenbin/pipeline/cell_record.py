@@ -157,6 +157,8 @@ def template_hash(template: Template) -> str:
         parts.append({"rotation": template.rotation})
     if template.reverses_examples:
         parts.append({"reverses_examples": True})
+    if template.chat:
+        parts.append({"chat": True})
     return content_key(*parts)
 
 

@@ -508,7 +508,7 @@ def _with_formats(
 
     most = max(config.num_fewshot_sweep or (shots,))
     excluded = excluded_formats(config.exclude_formats)
-    formats = sample_formats(task, config.formats, config.seed, excluded, most)
+    formats = sample_formats(task, config.formats, config.seed, excluded, most, config.chat_formats)
     return with_formats(task, formats), [*published, *(one.id for one in formats)]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from tenbin.errors import ConfigError
+from tenbin.errors import BackendError, ConfigError
 from tenbin.prompts.assembly import Assembly, Chat, Shown, open_assembly
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.fewshot import Draw, DrawKind, open_draw
@@ -158,25 +158,29 @@ def build_prompts(
         return _whole_texts(task, cell, documents, limit, settings, asked)
     if chat is None and tokenizer is not None:
         chat = tokenizer.chat
-    if settings.apply_chat_template and chat is None:
+    template = task.templates[cell.template]
+    in_chat = settings.apply_chat_template or template.chat
+    if in_chat and chat is None:
+        who = "--apply_chat_template" if settings.apply_chat_template else cell.id
         raise ConfigError(
-            "--apply_chat_template needs the model's tokenizer",
+            f"{who} needs the model's tokenizer",
             "name one with --tokenizer in a preview, with --model_args tokenizer=PATH for a server;"
             " --model openai-chat leaves the format to the server",
         )
+    if template.chat and chat is not None:
+        _check_chat(cell, chat)
     assembly = open_assembly(
         task,
-        task.templates[cell.template],
+        template,
         settings.system_instruction,
         settings.system_prompt,
-        _with_variables(chat, settings) if settings.apply_chat_template else None,
+        _with_variables(chat, settings) if in_chat else None,
         settings.fewshot_as_multiturn,
         settings.reproduces_lm_eval,
     )
     draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.draw)
     if task.thinking is not None and tokenizer is not None:
         check_thinking_room(task, task.thinking, tokenizer.max_length)
-    template = task.templates[cell.template]
     several = has_several_inputs(task, template, documents)
     wordings = _Wordings(
         task, template, settings.system_prompt, several, not settings.reproduces_lm_eval, assembly
@@ -184,6 +188,17 @@ def build_prompts(
     bench = _Bench(task, cell, assembly, draw, wordings, settings, tokenizer)
     order = _limited_order(draw, len(documents), limit) if asked is None else asked
     return bench.prompts(documents, order)
+
+
+def _check_chat(cell: Cell, chat: Chat) -> None:
+    """Refuse a template in the chat format of a model that has none."""
+    try:
+        chat([{"role": "user", "content": "a"}])
+    except BackendError as error:
+        raise ConfigError(
+            f"{cell.id} is asked in the model's chat format: {error.message}",
+            "leave --chat_formats out, or name a format without chat",
+        ) from error
 
 
 def _with_variables(chat: Chat | None, settings: PromptSettings) -> Chat | None:

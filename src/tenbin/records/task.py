@@ -156,6 +156,8 @@ class Template:
     the row is shown first. The gold answer moves along. Needs `Task.options`."""
     reverses_examples: bool = False
     """Whether examples are shown in the reverse of the order they were drawn in."""
+    chat: bool = False
+    """Whether prompts are put into the model's chat format without `--apply_chat_template` too."""
     format: Mapping[str, str] | None = None
     """Of a format: dimension → level. None: the template is one that somebody wrote."""
 

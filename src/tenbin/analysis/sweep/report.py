@@ -438,9 +438,9 @@ def _variance(options: Sequence[Option]) -> Variance | None:
 
 _REPLACED = frozenset(
     {
-        "tasks", "template", "templates", "formats", "exclude_formats", "num_fewshot",
-        "num_fewshot_sweep", "seeds", "rotations", "select_on", "limit", "output_path", "cache_dir",
-        "budget", "then",
+        "tasks", "template", "templates", "formats", "chat_formats", "exclude_formats",
+        "num_fewshot", "num_fewshot_sweep", "seeds", "rotations", "select_on", "limit",
+        "output_path", "cache_dir", "budget", "then",
     }
 )  # fmt: skip
 

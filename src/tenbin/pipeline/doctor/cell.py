@@ -91,7 +91,9 @@ def examine_cell(
     """
     template = setup.task.templates[setup.cell.template]
     markers = _read(find_markers(fixed_texts(template)), reader, template.stop)
-    fit = judge_fit(template, markers, reader.vocabulary, config.apply_chat_template)
+    fit = judge_fit(
+        template, markers, reader.vocabulary, config.apply_chat_template or template.chat
+    )
     if setup.task.kind == "perplexity":
         fit = Fit("no sign", "texts are scored as they are: there is no wording")
     scored, pool = data.for_cell(setup)[0].documents, data.pool(setup)

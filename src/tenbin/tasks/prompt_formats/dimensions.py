@@ -198,7 +198,7 @@ DIMENSIONS = (
     ),
     Dimension("example_order", "examples as drawn, or reversed", _fixed("drawn", "reversed")),
     Dimension("between_examples", "separator between examples", _fixed(*BETWEEN_EXAMPLES)),
-    Dimension("chat", "in the model's chat format", _fixed("no")),
+    Dimension("chat", "in the model's chat format", _fixed("no", "yes")),
     Dimension(
         "rotation",
         "the option that is shown first, counted from 0",
@@ -210,3 +210,4 @@ DIMENSIONS = (
 BY_NAME: Mapping[str, Dimension] = {dimension.name: dimension for dimension in DIMENSIONS}
 OF_EXAMPLES = {"example_order": 2, "between_examples": 1}
 """Dimensions that have no effect with fewer examples than these."""
+CHAT = "chat"

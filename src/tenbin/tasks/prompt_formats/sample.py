@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tenbin.errors import TaskError
 from tenbin.records import FormatGrammar, Task
-from tenbin.tasks.prompt_formats.dimensions import BY_NAME, DIMENSIONS, OF_EXAMPLES
+from tenbin.tasks.prompt_formats.dimensions import BY_NAME, CHAT, DIMENSIONS, OF_EXAMPLES
 from tenbin.tasks.prompt_formats.exclusions import read_exclusions
 from tenbin.tasks.prompt_formats.format_id import (
     PromptFormat,
@@ -23,6 +23,7 @@ from tenbin.tasks.prompt_formats.rules import broken_rule
 
 _Key = tuple[str, str, str]
 """Language of the wording, dimension, level."""
+_ADDED = (*OF_EXAMPLES, CHAT)
 _CANDIDATES = 8
 """Formats that are drawn for each place of the sample, of which the rarest is taken."""
 _TRIES = 20_000
@@ -32,7 +33,12 @@ _MISSES = 300
 
 
 def sample_formats(
-    task: Task, count: int, seed: int, excluded: Collection[str] = (), shots: int = 0
+    task: Task,
+    count: int,
+    seed: int,
+    excluded: Collection[str] = (),
+    shots: int = 0,
+    chat: bool = False,
 ) -> tuple[PromptFormat, ...]:
     """So many formats of a task; a larger sample begins with the smaller one.
 
@@ -45,6 +51,7 @@ def sample_formats(
         seed: The same seed gives the same formats.
         excluded: Ids, and levels as `dimension=level`.
         shots: Examples in the prompts: without, the dimensions of examples keep their first level.
+        chat: Whether some formats are to be in the model's chat format.
 
     Raises:
         TaskError: The task declares no formats, or has fewer.
@@ -53,7 +60,8 @@ def sample_formats(
     exclusions = read_exclusions(task, excluded)
     found: list[PromptFormat] = []
     misses = 0
-    for one in _sequence(grammar, seed, shots):
+    added = [name for name, least in OF_EXAMPLES.items() if shots >= least]
+    for one in _sequence(grammar, seed, [*added, *([CHAT] if chat else [])]):
         misses = misses + 1 if exclusions.exclude(one) else 0
         if not misses:
             found.append(one)
@@ -68,18 +76,24 @@ def sample_formats(
     )
 
 
-def _sequence(grammar: FormatGrammar, seed: int, shots: int) -> Iterator[PromptFormat]:
+def _sequence(grammar: FormatGrammar, seed: int, added: Sequence[str]) -> Iterator[PromptFormat]:
     """Different formats, until no new one is found.
 
-    What is about examples has a generator of its own: all else is the same with and without them.
+    Args:
+        grammar: What they are made of.
+        seed: The same seed gives the same formats.
+        added: Dimensions that are about examples or a chat. They have generators of their own, so
+            that all else is the same with and without them.
     """
-    worded, of_examples = _generator(seed, "formats"), _generator(seed, "examples of formats")
+    worded = _generator(seed, "formats")
+    of_examples, of_chat = _generator(seed, "examples of formats"), _generator(seed, CHAT)
+    generators = {name: of_chat if name == CHAT else of_examples for name in added}
     counts: Counter[_Key] = Counter()
     seen: set[str] = set()
     usable = {
         language: {
             one.name: usable_levels(grammar, one.name, language)[
-                : 1 if one.name in OF_EXAMPLES else None
+                : 1 if one.name in _ADDED else None
             ]
             for one in DIMENSIONS[1:]
         }
@@ -98,7 +112,7 @@ def _sequence(grammar: FormatGrammar, seed: int, shots: int) -> Iterator[PromptF
         best = min(drawn, key=lambda one: sum(counts[key] ** 2 for key in _keys(one)))
         seen.add(best.id)
         counts.update(_keys(best))
-        yield _with_examples(grammar, best, shots, counts, of_examples)
+        yield _with_added(grammar, best, counts, generators)
 
 
 def _generator(seed: int, purpose: str) -> random.Random:
@@ -111,7 +125,7 @@ def _keys(format: PromptFormat) -> list[_Key]:
     language = format.choices["language"]
     return [
         ("", "language", language),
-        *((language, *pair) for pair in format.levels.items() if pair[0] not in OF_EXAMPLES),
+        *((language, *pair) for pair in format.levels.items() if pair[0] not in _ADDED),
     ]
 
 
@@ -145,18 +159,15 @@ def _rare(
     return generator.choices(levels, [1 / (1 + count - least) ** 2 for count in seen])[0]
 
 
-def _with_examples(
+def _with_added(
     grammar: FormatGrammar,
     format: PromptFormat,
-    shots: int,
     counts: Counter[_Key],
-    generator: random.Random,
+    generators: Mapping[str, random.Random],
 ) -> PromptFormat:
-    """The format with levels of what is about examples, where so many are shown."""
+    """The format with levels of the dimensions that are drawn by themselves."""
     choices, language = dict(format.choices), format.choices["language"]
-    for name, least in OF_EXAMPLES.items():
-        if shots < least:
-            continue
+    for name, generator in generators.items():
         possible = [
             level
             for level in BY_NAME[name].levels(grammar)

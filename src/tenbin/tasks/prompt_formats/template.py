@@ -85,6 +85,7 @@ def _template(grammar: FormatGrammar, format: PromptFormat) -> Template:
         stop=(),
         meant_for="one of many formats of one question (docs/prompt-formats.md)",
         reverses_examples=chosen["example_order"] == "reversed",
+        chat=chosen["chat"] == "yes",
         format=format.levels,
     )
 
