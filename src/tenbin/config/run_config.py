@@ -101,6 +101,12 @@ class RunConfig(OptionsRecord):
         "along (0.3~1, 0.3~2, …): how much of a score is the position (docs/option-order.md)",
         also=("run", "preview"), recorded="when set",
     )  # fmt: skip
+    rotated_share: float | None = option(
+        values.FRACTION, None, SWEEP, "F",
+        "with --rotations: ask the rotated orders of this share of the documents only, such as "
+        "0.05: enough for the prior of the positions, which is removed from the other documents",
+        also=("run",), recorded="when set",
+    )  # fmt: skip
     select_on: str | None = option(
         values.SELECTION, None, SWEEP, "WHERE",
         "where the template is chosen: crossfit (default), each tenth of the scored documents "

@@ -42,6 +42,9 @@ class RunOptions(TypedDict, total=False):
     rotations: bool | None
     """ask each template with its options in every rotated order too, the right answer moving along
     (0.3~1, 0.3~2, …): how much of a score is the position (docs/option-order.md)"""
+    rotated_share: float | str | None
+    """with --rotations: ask the rotated orders of this share of the documents only, such as 0.05:
+    enough for the prior of the positions, which is removed from the other documents"""
     select_on: str | None
     """where the template is chosen: crossfit (default), each tenth of the scored documents by what
     is best on the others; or SPLIT:N, such as train:200, documents that are not scored"""

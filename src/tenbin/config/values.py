@@ -144,6 +144,15 @@ def whole_or_fraction(value: Any) -> float:
     return number
 
 
+def fraction(value: Any) -> float:
+    """A share between 0 and 1, such as 0.05 or 5%."""
+    text = str(value).strip()
+    number = real(text[:-1]) / 100 if text.endswith("%") else real(value)
+    if not 0 < number < 1:
+        raise ValueError("a share between 0 and 1, such as 0.05 or 5%")
+    return number
+
+
 def one_of(*allowed: str) -> Callable[[Any], str]:
     """One of these words."""
 
@@ -355,6 +364,7 @@ WHOLE = Kind(whole, "int")
 POSITIVE = Kind(positive, "int")
 NUMBER = Kind(above_zero, "float")
 SHARE = Kind(whole_or_fraction, "float")
+FRACTION = Kind(fraction, "float | str")
 NAMES = Kind(names, "str | Sequence[str]")
 SHOTS = Kind(shots, "int | str | Sequence[int]")
 LIMITS = Kind(limits, "float | str | Sequence[float]")

@@ -50,6 +50,8 @@ class Share:
     per_document: int
     """Prompts that each document is asked under."""
     seed: int
+    rotated: bool = False
+    """Whether it is `--rotated_share`: all rotations ask the same documents, as prompt 0 would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class CellSetup:
     selects: bool = False
     """Whether its documents choose a template, apart from those that score it."""
     share: Share | None = None
-    """With `--budget`: which of the documents it asks; None: all."""
+    """With `--budget` or `--rotated_share`: which of the documents it asks; None: all."""
     groups: tuple[Group, ...] = field(default=(), compare=False)
     """Groups that entries of `--tasks` or a suite named and that this task is in."""
     chosen_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)
@@ -139,6 +141,12 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
     selected = [_swept_templates(config, chosen) for chosen in entries]
     if every_template and not (config.template or config.templates or config.formats):
         selected = [_all_templates(entry) for entry in selected]
+    if config.rotated_share is not None and (config.budget or not config.rotations):
+        raise ConfigError(
+            "--rotated_share says how many documents --rotations asks in other orders, and "
+            "--budget has shares of its own",
+            "give it with --rotations, and without --budget",
+        )
     if config.rotations:
         selected = _with_rotations(selected)
     shots = _per_task(config, "num_fewshot", config.num_fewshot, selected)
@@ -176,7 +184,27 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
     _check_extra_metrics(config, [setup.task for setup in setups.values()])
     _check_generation(config, [setup.task for setup in setups.values()])
     _check_excluded(config, setups.values())
-    return list(setups.values())
+    return [_rotated_part(config, setup) for setup in setups.values()]
+
+
+def _check_draws(config: RunConfig, flag: str) -> None:
+    """Refuse to leave out documents on which the examples of others depend."""
+    if config.profile_settings.draw != "document":
+        raise ConfigError(
+            f"profile {config.profile} draws the examples of a document after those of all "
+            f"documents before it, and {flag} leaves documents out",
+            f"leave the profile or {flag} out",
+        )
+
+
+def _rotated_part(config: RunConfig, setup: CellSetup) -> CellSetup:
+    """A cell with rotated options asks a share of the documents where the user wants that."""
+    if config.rotated_share is None or not setup.template.rotation:
+        return setup
+    _check_draws(config, "--rotated_share")
+    cell = replace(setup.cell, mark=f"{setup.cell.mark}{PART}")
+    share = Share(0, max(2, round(1 / config.rotated_share)), 1, config.seed, rotated=True)
+    return replace(setup, cell=cell, share=share, until=None)
 
 
 def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[CellSetup]:
@@ -190,6 +218,8 @@ def selecting_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[Cell
     split, count = config.held_out
     chosen = []
     for setup in setups:
+        if config.rotations and setup.template.rotation:
+            continue  # no wording that one would choose
         if setup.task.split == split:
             raise ConfigError(
                 f"--select_on {config.select_on}: {setup.task.name} is scored on {split!r} itself",
@@ -212,12 +242,7 @@ def part_cells(config: RunConfig, setups: Sequence[CellSetup]) -> list[CellSetup
     """
     if config.budget is None:
         return list(setups)
-    if config.profile_settings.draw != "document":
-        raise ConfigError(
-            f"profile {config.profile} draws the examples of a document after those of all "
-            "documents before it, and --budget leaves documents out",
-            "leave the profile or --budget out",
-        )
+    _check_draws(config, "--budget")
     cells: dict[tuple[str, str], list[str]] = {}
     for setup in setups:
         cells.setdefault((setup.task.name, setup.task.version), []).append(setup.cell.id)
@@ -440,10 +465,19 @@ def _with_rotations(selected: list[list[Selected]]) -> list[list[Selected]]:
                 rotated.setdefault(one.full_id, one)
         found.append(list(rotated.values()))
     if not any(split_rotation(one.template)[1] for entry in found for one in entry):
+        from tenbin.pipeline.notices import listed
+
+        tasks = {one.task.name: one.task for entry in selected for one in entry}.values()
+        able = [
+            f"{task.name}-{task.version}-{name}"
+            for task in tasks
+            for name in task.templates
+            if len(rotations_of(task, name)) > 1
+        ]
         raise ConfigError(
             "--rotations changes nothing: no chosen template lists options in an order that its "
-            "task can change",
-            "`tenbin tasks TASK` says which templates can be rotated (docs/option-order.md)",
+            "task can change (docs/option-order.md)",
+            f"these do: {listed(able)}" if able else "leave it out",
         )
     return found
 

@@ -200,7 +200,8 @@ def _rows_of(setups: Sequence[CellSetup]) -> list[_Row]:
     for setup in setups:
         id = setup.cell.id
         if setup.share is not None:
-            id = f"{setup.task.name}-{setup.task.version}, {setup.share.prompts} prompts"
+            prompts = "rotated" if setup.share.rotated else f"{setup.share.prompts} prompts"
+            id = f"{setup.task.name}-{setup.task.version}, {prompts}"
         clusters: Counter[str] | None = None if setup.until is None else Counter()
         row = rows.setdefault(id, _Row(id, [], _sums_of(setup), clusters=clusters))
         row.cells.append(setup.cell)

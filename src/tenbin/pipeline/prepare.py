@@ -6,6 +6,7 @@ No weights are loaded here, so every fault of a file, a row or a template shows 
 from __future__ import annotations
 
 import heapq
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from tenbin.data import (
     made_splits,
     rows_of_subset,
 )
-from tenbin.errors import AlteredFile, DataError, MissingData
+from tenbin.errors import AlteredFile, ConfigError, DataError, MissingData
 from tenbin.files.disk_list import DiskList
 from tenbin.metrics.registry import check_question, reference_checks
 from tenbin.pipeline.cells import CellSetup, Share, reach_of
@@ -35,7 +36,11 @@ from tenbin.prompts.build import PromptSettings, build_prompts, limited
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.truncation import Measure
 from tenbin.records import DataFile, Dataset, Document, Prompt, Task
+from tenbin.statistics.option_order import LEAST_PRIOR
 from tenbin.statistics.prompts.design import assign, check_load
+
+_LEAST_ROTATED = LEAST_PRIOR
+"""Documents that `--rotated_share` asks in rotated orders, at least."""
 
 
 @dataclass(slots=True)
@@ -332,7 +337,15 @@ def _design(documents: Iterable[Document], share: Share) -> list[array[int]]:
 
     # Marked, because a group's name may be another document's id.
     names = [f"document {one.id}" if one.group is None else one.group for one in documents]
-    check_load(len(names), share.prompts, share.per_document)
+    if share.rotated and len(names) < _LEAST_ROTATED * share.prompts:
+        raise ConfigError(
+            f"--rotated_share asks rotated orders of {len(names) // share.prompts} of {len(names)} "
+            f"documents, and {_LEAST_ROTATED} are needed",
+            f"--rotated_share {min(0.5, math.ceil(100 * _LEAST_ROTATED / len(names)) / 100):g}, or "
+            "leave it out to ask all of them",
+        )
+    if not share.rotated:
+        check_load(len(names), share.prompts, share.per_document)
     asked = assign(names, share.prompts, share.per_document, share.seed)
     return [array("Q", np.flatnonzero(column).tolist()) for column in asked.T]
 

@@ -12,6 +12,7 @@ from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.prepare import Data, data_choice, prompt_settings, prompts_of
 from tenbin.prompts.build import PromptSettings
 from tenbin.records import Cell, Citation, Prompt, Task, Template
+from tenbin.tasks.rotation import rotations_of
 
 _SHOWN_FIRST = ("ja", "en")
 """Languages that examples are shown in, the first that a task has."""
@@ -66,6 +67,9 @@ def _facts(tasks: Sequence[Task]) -> Iterator[str]:
     if variants:
         listed = ", ".join(f"`+{name}`" for name in variants)
         yield f"\nEvery template also with the scoring variants {listed}."
+    if rotated := [name for name in first.templates if len(rotations_of(first, name)) > 1]:
+        orders = f"[in {first.options.count if first.options else 0} orders](../option-order.md)"
+        yield f"\nThe options can be shown {orders} in {_rotated_templates(first, rotated)}."
     yield "\n## Metrics\n\n| metric | better | chance |\n|---|---|---|"
     for name, metric in metric_names(first):
         chance = first.chance.get(name, first.chance.get(name.partition(",")[0]))
@@ -78,6 +82,13 @@ def _facts(tasks: Sequence[Task]) -> Iterator[str]:
         yield from (f"- {fault.replace('<', '&lt;')}" for fault in about.faults)
     if about and about.citation:
         yield f"\n## How to cite\n\n```bibtex\n{_bibtex(first, about.citation)}\n```"
+
+
+def _rotated_templates(task: Task, rotated: Sequence[str]) -> str:
+    plain = [name for name in rotated if "+" not in name]
+    if len(rotated) == len(task.templates):
+        return "every template"
+    return ", ".join(f"`{name}`" for name in plain)
 
 
 def _default_version(newest: Sequence[Task]) -> str:

@@ -189,3 +189,29 @@ def test_runs_without_rotations() -> None:
         tenbin.evaluate(
             model="scripted", tasks="jnli-1.3-0.2,marc_ja", rotations=True, sample_data=True
         )
+
+
+def test_rotated_orders_of_a_share_of_the_documents() -> None:
+    options: dict[str, Any] = {
+        "model": "scripted", "tasks": "jcommonsenseqa-1.1-0.2", "sample_data": True,
+        "no_cache": True, "progress": False,
+    }  # fmt: skip
+    run = tenbin.evaluate(**options, rotations=True, rotated_share="50%")
+    base, *others = run.result.configs
+    assert others == [f"{base}~{rotation}@part" for rotation in (1, 2, 3, 4)]
+    assert {run.result.configs[id].role for id in others} == {"part"}
+    asked: dict[str, set[str]] = {}
+    for sample in run.sample_records():
+        asked.setdefault(sample.id, set()).add(sample.document)
+    assert {len(asked[base]), *(len(asked[id]) for id in others)} == {20, 10}
+    assert all(asked[id] == asked[others[0]] < asked[base] for id in others)
+    (one,) = run.option_order().record.templates
+    assert one.removed is not None
+    assert (one.documents, one.complete, one.removed.score.n) == (20, 10, 10)
+    whole = tenbin.evaluate(**options)
+    assert one.as_asked.value == whole.scores[base]["acc"]
+    with pytest.raises(ConfigError, match="of 1 of 20 documents, and 10 are needed"):
+        tenbin.evaluate(**options, rotations=True, rotated_share=0.05)
+    for wrong in ({"rotated_share": 0.5}, {"rotations": True, "rotated_share": 1.5}):
+        with pytest.raises(ConfigError, match="rotated_share"):
+            tenbin.evaluate(**options, **wrong)

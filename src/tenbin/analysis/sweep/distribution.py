@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tenbin.analysis.document import ABSENT
+from tenbin.analysis.option_order.answers import rotations_of_others
 from tenbin.analysis.sweep.score import Score, score_of
 from tenbin.errors import NothingScored, ResultError
 from tenbin.records import Outcome
@@ -148,8 +149,9 @@ def asked_prompts(
         ResultError: The metric is no mean, or nothing was scored.
     """
     tasks: dict[tuple[str, str], list[str]] = {}
+    rotated = rotations_of_others(result)
     for id, config in result.configs.items():
-        if config.role == PART:
+        if config.role == PART and id not in rotated:
             tasks.setdefault((config.task, config.version), []).append(id)
     return [_asked(result, outcomes, ids, metric) for ids in tasks.values()]
 

@@ -44,7 +44,7 @@ def budget_lines(result: RunResult) -> list[str]:
     """Return a line for each task whose prompts were asked of a part of the documents each."""
     tasks: dict[str, int] = {}
     for config in result.configs.values():
-        if config.role == "part":
+        if config.role == "part" and result.config.get("budget"):
             name = f"{config.task} {config.version}"
             tasks[name] = tasks.get(name, 0) + 1
     return [
