@@ -7,6 +7,7 @@ and quantiles are read from the draws.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,8 +31,8 @@ DRAWS = 400
 CURVE = 101
 """Shares at which the curve is given, from the worst prompt to the best."""
 _GAP = 0.3
-"""A gap takes this share of the range of scores."""
-_GAP_DRAWS = 0.15
+"""A gap takes this share of the range of scores; more with few prompts, which lie apart anyway."""
+_GAP_DRAWS = 0.2
 """Share of the draws that must have a gap: without one few draws ever show it, and with one noise
 hides it in many."""
 _EDGE = 0.05
@@ -179,7 +180,9 @@ def _gap(ordered: Array) -> tuple[float, float] | None:
     widest = steps.argmax(axis=1)
     rows = np.arange(len(inner))
     reach = inner[:, -1] - inner[:, 0]
-    wide = steps[rows, widest] > _GAP * np.maximum(reach, 1e-12)
+    # The widest of the steps between evenly scattered prompts is about log(count) / count.
+    share = max(_GAP, 3 * math.log(prompts) / prompts)
+    wide = steps[rows, widest] > share * np.maximum(reach, 1e-12)
     if wide.mean() < _GAP_DRAWS:
         return None
     low = np.median(inner[rows, widest][wide])

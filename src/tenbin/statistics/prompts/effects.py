@@ -17,6 +17,7 @@ from tenbin.statistics.intervals import t_point
 from tenbin.statistics.paired import holm
 from tenbin.statistics.prompts.design import PromptMatrix
 from tenbin.statistics.prompts.per_prompt import PromptScores, prompt_scores
+from tenbin.statistics.special import special
 
 if TYPE_CHECKING:
     import numpy as np
@@ -162,13 +163,13 @@ def _tested(
     found: Sequence[tuple[str, str, int, float, float]], freedom: int
 ) -> tuple[LevelEffect, ...]:
     """Effects with p-values and intervals that hold together."""
-    from scipy.special import stdtr  # type: ignore[import-untyped]
-
     if not found:
         return ()
     reach = t_point(1 - (1 - LEVEL) / 2 / len(found), freedom)
     single = [
-        2 * float(stdtr(freedom, -abs(effect) / stderr)) if stderr > 0 else float(effect == 0)
+        2 * float(special().stdtr(freedom, -abs(effect) / stderr))
+        if stderr > 0
+        else float(effect == 0)
         for _, _, _, effect, stderr in found
     ]
     return tuple(
