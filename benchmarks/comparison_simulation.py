@@ -176,7 +176,7 @@ def groups_of_tasks(draw: Draw, times: int) -> list[dict[str, Any]]:
         of = np.array([m[0] if w is None else w for m, w in zip(members, weights, strict=True)])
         truth = float(of @ [won - lost for _, won, lost in members] / of.sum())
         covered, claimed = [], []
-        for _ in range(times // 8):
+        for _ in range(times // 4):
             made = [
                 PairedMember(str(at), *right_or_wrong(draw, *member), weight)
                 for at, (member, weight) in enumerate(zip(members, weights, strict=True))
@@ -195,7 +195,7 @@ def groups_of_languages(draw: Draw, times: int) -> list[dict[str, Any]]:
     rows = []
     for languages, items, missing in ((10, 80, 0.0), (5, 80, 0.33)):
         joined, apart = [], []
-        for _ in range(times // 10):
+        for _ in range(times // 4):
             hard = draw.standard_normal(items)
             taste = 0.8 * draw.standard_normal(items)
             members: list[list[PairedMember]] = [[], []]

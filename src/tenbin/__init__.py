@@ -21,6 +21,7 @@ __all__ = [
     "Listener",
     "Models",
     "OptionOrder",
+    "Plan",
     "Run",
     "RunOptions",
     "Samples",
@@ -33,6 +34,7 @@ __all__ = [
     "evaluate",
     "evaluate_models",
     "load_run",
+    "plan",
     "sweep",
 ]
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         Listener,
         Models,
         OptionOrder,
+        Plan,
         Run,
         RunOptions,
         Samples,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
         evaluate,
         evaluate_models,
         load_run,
+        plan,
         sweep,
     )
 

@@ -11,6 +11,7 @@ from tenbin.api.analyses import (
 )
 from tenbin.api.evaluation import doctor, evaluate, sweep
 from tenbin.api.models import Models, evaluate_models
+from tenbin.api.plans import Plan, plan
 from tenbin.api.run import Run, Samples, load_run
 from tenbin.config.run_options import RunOptions
 from tenbin.errors import TenbinError
@@ -23,6 +24,7 @@ __all__ = [
     "Listener",
     "Models",
     "OptionOrder",
+    "Plan",
     "Run",
     "RunOptions",
     "Samples",
@@ -34,5 +36,6 @@ __all__ = [
     "evaluate",
     "evaluate_models",
     "load_run",
+    "plan",
     "sweep",
 ]

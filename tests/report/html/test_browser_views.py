@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tenbin.api import consistency, evaluate, sweep
+from tenbin.api import compare, consistency, evaluate, sweep
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
 from tenbin.cli.report import write_report
@@ -500,3 +500,22 @@ def test_recall_by_position_is_shown(tmp_path: Path, open_page: OpenPage) -> Non
     assert page.locator("section.order figure img").count() == 1
     text = page.locator("section.order ul.conclusions").inner_text()
     assert "mean over all orders" in text and "prior" in text.lower()
+
+
+def test_groups_are_compared(tmp_path: Path, open_page: OpenPage) -> None:
+    paths = []
+    for name, score in (("one", None), ("two", lambda prompt, text: -float(len(text)))):
+        given = {} if score is None else {"score": score}
+        backend = ScriptedBackend(fingerprint=name, **given)
+        paths.append(tmp_path / f"{name}.json")
+        evaluate(backend, "mlogiqa_mcq", num_fewshot=0, sample_data=True, output_path=paths[-1])
+    (found,) = compare(*paths).groups()
+    write_report(paths, tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html", "#/compare")
+    assert page.get_by_role("heading", name="Groups").count() == 1
+    row = page.locator("table.scores").nth(1).locator("tbody tr")
+    assert row.count() == 1
+    shown = row.inner_text()
+    assert "mlogiqa_mcq" in shown and "mean weighted by documents" in shown
+    assert f"{found['wins']} : {found['losses']}" in shown
+    assert f"{abs(found['difference']):.3f}" in shown
