@@ -143,3 +143,13 @@ def test_outcomes_of_a_run_are_those_of_its_samples() -> None:
         ]
     with pytest.raises(KeyError):
         read["jnli-1.3-0.2", "no such metric"]
+
+
+def test_the_chosen_template_is_asked_in_all_rotations() -> None:
+    run = tenbin.evaluate(
+        model="scripted", tasks="jcommonsenseqa-1.1", template="auto", select_on="train:5",
+        rotations=True, sample_data=True, limit=4, no_cache=True, progress=False,
+    )  # fmt: skip
+    templates = [config.template for config in run.result.configs.values()]
+    assert len(templates) == 5
+    assert templates == [templates[0], *(f"{templates[0]}~{rotation}" for rotation in range(1, 5))]

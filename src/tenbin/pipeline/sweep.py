@@ -29,6 +29,7 @@ from tenbin.pipeline.run import CompletedRun, backend_settings, execute, execute
 from tenbin.records import Outcome
 from tenbin.results.schema import TemplateChoice, TemplateChoices
 from tenbin.statistics.selection import best_of
+from tenbin.tasks.rotation import split_rotation
 
 DEFAULT_SELECTION = "train:200"
 
@@ -174,7 +175,9 @@ def execute_auto(
         choice = _choices(tried)
         for task, entry in choice.items():
             listener.message(f"{task}: template {entry.template}, {_said(entry)}")
-        chosen = [s for s in setups if choice[_task(s)].template == s.cell.template]
+        chosen = [
+            s for s in setups if choice[_task(s)].template == split_rotation(s.cell.template)[0]
+        ]
         return execute_cells(
             asked,
             chosen,
