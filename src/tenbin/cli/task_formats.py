@@ -60,7 +60,8 @@ def describe_formats(task: Task) -> dict[str, Any]:
         TaskError: The task declares none.
     """
     from tenbin.tasks.prompt_formats.dimensions import DIGITS, DIMENSIONS
-    from tenbin.tasks.prompt_formats.format_id import require_grammar, usable_levels
+    from tenbin.tasks.prompt_formats.format_id import usable_levels
+    from tenbin.tasks.prompt_formats.grammar import require_grammar
     from tenbin.tasks.prompt_formats.rules import RULES
 
     grammar = require_grammar(task)

@@ -24,10 +24,12 @@ from tenbin.records import Document, Task, TaskFunction, Template
 from tenbin.tasks.lm_eval.functions import named_functions
 from tenbin.tasks.lm_eval.python_imports import pip_name
 from tenbin.tasks.lm_eval.trust import missing_packages, trusted
+from tenbin.tasks.prompt_formats import sample_formats, with_formats
 from tenbin.tasks.sampling import check_repeats
 
 # In languages that put spaces between words, words with what follows have 5 to 9 characters.
 _LONG_WORD = 20
+_CHECKED_FORMATS, _CHECKED_DOCUMENTS = 4, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def validate_task(task: Task, choice: DataChoice) -> Checked:
     check = _check_texts if task.kind == "perplexity" else _check_template
     for template in task.templates.values():
         findings += check(task, template, scored.documents)
+    findings += _check_formats(task, scored.documents)
     return Checked(task, len(scored.documents), len(task.templates), tuple(findings))
 
 
@@ -140,6 +143,21 @@ def _check_pool(task: Task, scored: DocumentSet, choice: DataChoice) -> Iterator
 
 def _content(document: Document) -> str:
     return repr(sorted((k, v) for k, v in document.fields.items() if "id" not in k))
+
+
+def _check_formats(task: Task, documents: Sequence[Document]) -> Iterator[Finding]:
+    """Whether the declared prompt formats fit together, and some of them the first documents."""
+    if task.formats is None:
+        return
+    try:
+        formats = sample_formats(task, _CHECKED_FORMATS, seed=0)
+    except TaskError as error:
+        yield Finding("error", "formats", str(error))
+        return
+    worded = with_formats(task, formats)
+    for one in formats:
+        found = _check_template(worded, worded.templates[one.id], documents[:_CHECKED_DOCUMENTS])
+        yield from (finding for finding in found if finding.severity == "error")
 
 
 def _check_template(

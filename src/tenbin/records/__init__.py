@@ -5,7 +5,13 @@ names derived from their own fields.
 """
 
 from tenbin.records.document import Document, Prompt
-from tenbin.records.format_grammar import FormatGrammar, FormatWording, Instruction, LabelWords
+from tenbin.records.format_grammar import (
+    DeclaredFormats,
+    FormatGrammar,
+    FormatWording,
+    Instruction,
+    LabelWords,
+)
 from tenbin.records.outcome import Outcome, ScoreRow
 from tenbin.records.request import Generate, Place, Request, Rolling, Score
 from tenbin.records.response import (
@@ -69,6 +75,7 @@ __all__ = [
     "Compared",
     "DataFile",
     "Dataset",
+    "DeclaredFormats",
     "Document",
     "ExampleWording",
     "Failure",

@@ -1,9 +1,24 @@
-"""The parts of prompt formats that a task file declares under `formats:`."""
+"""What prompt formats are made of, as a task file declares it under `formats:`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredFormats:
+    """What a task file says under `formats:`; the grammar is made of it where one is asked for."""
+
+    blocks: tuple[Any, ...]
+    """As the schema of task files has checked them, the nearest layer first."""
+    language: str
+    """Of the documents."""
+    target: str | int
+    """The gold answer of the task's templates."""
+    words: Mapping[str, Any]
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from tenbin.records.format_grammar import FormatGrammar
+from tenbin.records.format_grammar import DeclaredFormats
 
 Kind = Literal["choice", "generate", "perplexity", "loglikelihood"]
 """How a task asks: score given choices, generate text, score a whole text, or score one given
@@ -487,8 +487,8 @@ class Task:
     """Judges a document in place of the metrics: gives a value for each metric's name."""
     options: OptionFields | None = None
     """None: its file does not say where its options are, and no template can be rotated."""
-    formats: FormatGrammar | None = None
-    """What formats of it are made of; None: its file declares nothing."""
+    formats: DeclaredFormats | None = None
+    """What prompt formats of it are made of; None: its file declares nothing."""
     tags: tuple[str, ...] = ()
     """Names that select it together with others, without a common score."""
     origin: TaskOrigin | None = None

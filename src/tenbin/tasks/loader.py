@@ -17,9 +17,9 @@ from tenbin.records import (
     About,
     Citation,
     Dataset,
+    DeclaredFormats,
     FewshotPlan,
     FilterUse,
-    FormatGrammar,
     Kind,
     MetricUse,
     OptionFields,
@@ -256,17 +256,15 @@ def _options(
 
 def _formats(
     layers: list[OverrideBlock], language: str, kind: Kind, template: Template
-) -> FormatGrammar | None:
-    """The grammar of its prompt formats; None where the file declares none."""
+) -> DeclaredFormats | None:
+    """What the file says of prompt formats; None where it says nothing."""
     blocks = [layer.formats for layer in layers if layer.formats is not None]
     if not blocks:
         return None
     if kind != "choice" or not isinstance(template.target, str | int):
         raise TaskError("formats are for multiple_choice tasks with one right answer")
-    from tenbin.tasks.prompt_formats.grammar import TaskWords, grammar_of
-
     labels, words = _first(layers, "labels") or (), _first(layers, "words") or {}
-    return grammar_of(blocks, TaskWords(language, words, labels), template.target)
+    return DeclaredFormats(tuple(blocks), language, template.target, words, tuple(labels))
 
 
 def _num_choices(

@@ -14,7 +14,7 @@ from tenbin.data import DataChoice, load_documents
 from tenbin.errors import TaskError
 from tenbin.prompts.environment import render
 from tenbin.prompts.render import word
-from tenbin.records import Document, FormatGrammar, Task, Template
+from tenbin.records import Document, Task, Template
 from tenbin.tasks.prompt_formats import (
     PromptFormat,
     check_exclusions,
@@ -32,14 +32,17 @@ from tenbin.tasks.prompt_formats.dimensions import (
     symbols_of,
     wording_of,
 )
+from tenbin.tasks.prompt_formats.grammar import require_grammar
 from tenbin.tasks.prompt_formats.rules import RULES, broken_rule
 from tenbin.tasks.registry import Registry, load_registry
+from tests.conftest import ROOT
 
 REGISTRY = load_registry()
 EXAMINED = (
     "jcommonsenseqa-1.1", "jnli-1.3", "marc_ja-1.1", "jmmlu_anatomy-1.1", "mlogiqa_mcq_ja-1.0",
     "mlogiqa_mcq_ar-1.0", "mlogiqa_mcq_fr-1.0", "xnli_de-1.1", "xnli_th-1.1", "xnli_ur-1.1",
     "xnli_zh-1.1", "xcopa_tr-1.1", "xcopa_et-1.1", "pawsx_ko-1.1", "pawsx_ja-1.1",
+    "janli-1.0", "jcola-0.2", "jcommonsensemorality-1.0",
     "belebele_jpn_Jpan-1.0", "belebele_zho_Hant-1.0", "belebele_eng_Latn-1.0", "global_mmlu_hi-1.0",
 )  # fmt: skip
 """A task of every file that declares formats, and of languages that differ in what they allow."""
@@ -60,14 +63,9 @@ def inferences() -> Task:
     return REGISTRY.task("jnli", "1.3")
 
 
-def grammar_of(task: Task) -> FormatGrammar:
-    assert task.formats is not None
-    return task.formats
-
-
 def changed(task: Task, **levels: str) -> str:
     """The id of the task's first format with other levels of some dimensions."""
-    grammar = grammar_of(task)
+    grammar = require_grammar(task)
     digits = ["0"] * len(DIMENSIONS)
     for at, dimension in enumerate(DIMENSIONS):
         if dimension.name in levels:
@@ -192,7 +190,7 @@ def test_a_veto_that_names_nothing_is_refused(
 
 
 def test_more_formats_than_there_are(questions: Task) -> None:
-    grammar = grammar_of(questions)
+    grammar = require_grammar(questions)
     every = [
         f"{dimension.name}={level}"
         for dimension in DIMENSIONS
@@ -229,8 +227,8 @@ def test_what_a_rule_excludes(name: str, questions: Task, inferences: Task) -> N
     id = changed(task, **BREAKS[name])
     with pytest.raises(TaskError, match=name):
         read_format(task, id)
-    levels = {one.name: one.levels(grammar_of(task))[0] for one in DIMENSIONS} | BREAKS[name]
-    broken = [rule.name for rule in RULES if rule.excludes(grammar_of(task), levels)]
+    levels = {one.name: one.levels(require_grammar(task))[0] for one in DIMENSIONS} | BREAKS[name]
+    broken = [rule.name for rule in RULES if rule.excludes(require_grammar(task), levels)]
     assert broken == [name]
 
 
@@ -265,7 +263,7 @@ def worded(
 def test_every_option_stands_behind_its_symbol(name: str) -> None:
     """The listing pairs each option of the row with the symbol that is scored for it."""
     task = REGISTRY.task(*name.rsplit("-", 1))
-    grammar = grammar_of(task)
+    grammar = require_grammar(task)
     sample = sample_formats(task, 24, 1234)
     seen: set[tuple[str, ...]] = set()
     found = list(worded(task, sample))
@@ -317,7 +315,7 @@ def test_instructions_say_what_is_scored_and_fit_in_both_places() -> None:
         r"以下|次の|上の|下の|上記|下記|\b(below|above|following|preceding)\b", re.I
     )
     for name in EXAMINED:
-        for wording in grammar_of(REGISTRY.task(*name.rsplit("-", 1))).wordings.values():
+        for wording in require_grammar(REGISTRY.task(*name.rsplit("-", 1))).wordings.values():
             for labels in wording.labels.values():
                 for one in labels.instructions:
                     assert not pointing.search(f"{one.letter} {one.number} {one.text}")
@@ -330,7 +328,7 @@ def test_languages_without_shared_words_have_english_formats() -> None:
         "xnli_ur-1.1": ["english"], "xnli_de-1.1": ["native", "english"], "xnli_en-1.1": ["native"],
     }.items():  # fmt: skip
         task = REGISTRY.task(*name.rsplit("-", 1))
-        assert list(grammar_of(task).wordings) == languages
+        assert list(require_grammar(task).wordings) == languages
         assert ("language" in sample_formats(task, 1, 1)[0].levels) == (len(languages) == 2)
     with pytest.raises(TaskError, match="declared-language"):
         read_format(REGISTRY.task("xnli_ur", "1.1"), "f-000000000000000000")
@@ -347,23 +345,21 @@ def test_options_that_may_be_numbers_are_not_numbered() -> None:
 
 
 def test_an_instruction_that_knows_letters_only(inferences: Task) -> None:
-    grammar = grammar_of(inferences)
+    grammar = require_grammar(inferences)
     wording = grammar.wordings["native"]
-    labels = wording.labels["terms"]
-    alone = replace(
-        labels, instructions=tuple(replace(one, number=None) for one in labels.instructions)
+    terms = wording.labels["terms"]
+    lettered = tuple(replace(one, number=None) for one in terms.instructions)
+    alone = {**wording.labels, "terms": replace(terms, instructions=lettered)}
+    lacking = replace(
+        grammar, wordings={**grammar.wordings, "native": replace(wording, labels=alone)}
     )
-    changed_wording = replace(wording, labels={**wording.labels, "terms": alone})
-    task = replace(
-        inferences,
-        formats=replace(grammar, wordings={**grammar.wordings, "native": changed_wording}),
-    )
-    id = changed(task, instruction="1", option_style="①")
-    assert read_format(inferences, id).id == id
-    with pytest.raises(TaskError, match="numbers-by-their-name"):
-        read_format(task, id)
-    assert read_format(task, changed(task, instruction="1", option_style="①", scored="text"))
-    assert read_format(task, changed(task, option_style="①"))
+    first = {one.name: one.levels(grammar)[0] for one in DIMENSIONS}
+    numbered = first | {"instruction": "1", "option_style": "①"}
+    assert broken_rule(grammar, numbered) is None
+    broken = broken_rule(lacking, numbered)
+    assert broken is not None and broken.name == "numbers-by-their-name"
+    assert broken_rule(lacking, numbered | {"scored": "text"}) is None
+    assert broken_rule(lacking, numbered | {"instruction": "none"}) is None
 
 
 def test_a_format_is_selected_by_its_id(registry: Registry) -> None:
@@ -387,8 +383,18 @@ def test_ids_rest_on_an_order_that_only_grows() -> None:
         "scored", "label_words", "answer_cue", "example_order", "between_examples", "chat",
         "rotation",
     ]  # fmt: skip
-    grammar = grammar_of(REGISTRY.task("jnli", "1.3"))
+    grammar = require_grammar(REGISTRY.task("jnli", "1.3"))
     assert BY_NAME["option_style"].levels(grammar)[:9] == (
         "A.", "(A)", "1.", "①", "native", "-", "A)", "(1)", "unlisted",
     )  # fmt: skip
     assert BY_NAME["label_words"].levels(grammar)[:3] == ("terms", "yes-no", "truth")
+
+
+def test_the_page_lists_every_dimension_and_rule() -> None:
+    page = (ROOT / "docs" / "prompt-formats.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", page, re.M)
+    names = [name for name, _ in rows]
+    assert names[: len(DIMENSIONS)] == [one.name for one in DIMENSIONS]
+    rules = [(rule.name, rule.reason) for rule in RULES]
+    listed = [(name, text.replace("`", "")) for name, text in rows]
+    assert [row for row in listed if row[0] in dict(rules)] == rules

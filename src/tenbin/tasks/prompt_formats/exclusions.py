@@ -9,7 +9,8 @@ from pathlib import Path
 from tenbin.errors import TaskError
 from tenbin.records import Task
 from tenbin.tasks.prompt_formats.dimensions import BY_NAME, NOT_APPLICABLE
-from tenbin.tasks.prompt_formats.format_id import PromptFormat, is_format, require_grammar
+from tenbin.tasks.prompt_formats.format_id import PromptFormat, is_format
+from tenbin.tasks.prompt_formats.grammar import require_grammar
 from tenbin.tasks.rotation import FORMAT
 
 _FLAG = "--exclude_formats"

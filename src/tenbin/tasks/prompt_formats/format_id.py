@@ -15,6 +15,7 @@ from tenbin.tasks.prompt_formats.dimensions import (
     Dimension,
     Levels,
 )
+from tenbin.tasks.prompt_formats.grammar import require_grammar
 from tenbin.tasks.prompt_formats.rules import RULES, broken_rule
 from tenbin.tasks.rotation import FORMAT
 
@@ -40,21 +41,6 @@ def is_format(template: str) -> bool:
     """Whether a template's name is the id of a format."""
     digits = template.removeprefix(FORMAT)
     return digits != template and digits.isascii() and digits.isalnum()
-
-
-def require_grammar(task: Task) -> FormatGrammar:
-    """The grammar of a task's formats.
-
-    Raises:
-        TaskError: Its file declares none.
-    """
-    if task.formats is None:
-        raise TaskError(
-            f"{task.name} {task.version} declares no prompt formats",
-            "`tenbin tasks --formats` lists the tasks that do; docs/prompt-formats.md says how a "
-            "task file declares them",
-        )
-    return task.formats
 
 
 def made_format(grammar: FormatGrammar, choices: Levels) -> PromptFormat:

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.errors import TaskError
-from tenbin.records import FormatGrammar, FormatWording, Instruction, LabelWords
+from tenbin.records import (
+    DeclaredFormats,
+    FormatGrammar,
+    FormatWording,
+    Instruction,
+    LabelWords,
+    Task,
+)
 from tenbin.tasks.prompt_formats.dimensions import (
     DIGITS,
     DIMENSIONS,
@@ -89,21 +96,35 @@ def _shared_words() -> dict[str, dict[str, str]]:
     return dict(read_yaml(_SHARED))
 
 
-def grammar_of(
-    blocks: Sequence[FormatsBlock], words: TaskWords, target: str | int
-) -> FormatGrammar | None:
-    """The grammar of a task's formats; None where its file declares no words.
+def require_grammar(task: Task) -> FormatGrammar:
+    """The grammar of a task's formats.
+
+    Raises:
+        TaskError: Its file declares none, or parts are missing or do not fit together.
+    """
+    try:
+        grammar = grammar_of(task.formats) if task.formats is not None else None
+    except TaskError as error:
+        raise TaskError(f"{task.source}: {task.name}: {error.message}", error.hint) from error
+    if grammar is None:
+        raise TaskError(
+            f"{task.name} {task.version} declares no prompt formats",
+            "`tenbin tasks --formats` lists the tasks that do; docs/prompt-formats.md says how a "
+            "task file declares them",
+        )
+    return grammar
+
+
+def grammar_of(declared: DeclaredFormats) -> FormatGrammar | None:
+    """The grammar that a task file declares; None where it has no words for the language.
 
     A wording that names shared words is left out where the language has none.
-
-    Args:
-        blocks: What the layers of the file declare, the nearest first.
-        words: What they can name.
-        target: The gold answer of its templates.
 
     Raises:
         TaskError: Parts are missing or do not fit together.
     """
+    blocks: tuple[FormatsBlock, ...] = declared.blocks
+    words = TaskWords(declared.language, declared.words, declared.labels)
     merged = FormatsBlock(**{name: _nearest(blocks, name) for name in FormatsBlock.model_fields})
     given = {NATIVE: (merged.native, words)}
     if words.language != "en":
@@ -123,7 +144,7 @@ def grammar_of(
         return None
     grammar = FormatGrammar(
         options=tuple(merged.options or ()),
-        target=target,
+        target=declared.target,
         wordings=wordings,
         numeric_options=bool(merged.numeric_options),
     )

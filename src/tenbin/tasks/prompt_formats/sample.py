@@ -16,9 +16,9 @@ from tenbin.tasks.prompt_formats.format_id import (
     PromptFormat,
     canonical,
     made_format,
-    require_grammar,
     usable_levels,
 )
+from tenbin.tasks.prompt_formats.grammar import require_grammar
 from tenbin.tasks.prompt_formats.rules import broken_rule
 
 _Key = tuple[str, str, str]

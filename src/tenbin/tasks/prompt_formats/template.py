@@ -22,7 +22,8 @@ from tenbin.tasks.prompt_formats.dimensions import (
     symbols_of,
     wording_of,
 )
-from tenbin.tasks.prompt_formats.format_id import PromptFormat, read_format, require_grammar
+from tenbin.tasks.prompt_formats.format_id import PromptFormat, read_format
+from tenbin.tasks.prompt_formats.grammar import require_grammar
 
 _BEHIND_SYMBOL = ".)"
 """What stands behind a symbol in a list and is no part of an answer."""
