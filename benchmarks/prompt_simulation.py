@@ -121,7 +121,7 @@ def simulate(options: argparse.Namespace) -> Iterator[tuple[str, int, dict[str, 
                 judge(sweep(name, generator, budget, seed), budget, seed)
                 for seed in range(options.repetitions)
             ]
-            means = mean_coverage(name, budget, 20 * options.repetitions)
+            means = mean_coverage(name, budget, options.mean_repetitions)
             yield name, budget, {**summarise(rows), **means}
 
 
@@ -130,6 +130,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     flags.add_argument("--repetitions", type=int, default=100)
+    flags.add_argument("--mean_repetitions", type=int, default=2000, help="of the mean alone")
     flags.add_argument("--budgets", type=int, nargs="+", default=[2, 4, 8])
     flags.add_argument("--worlds", nargs="*", help="words of their names; default all")
     flags.add_argument("--output_dir", type=Path, default=RESULTS)

@@ -42,6 +42,12 @@ def test_a_failed_cell_is_left_out_of_its_document() -> None:
     assert mean_score(failed).cells == 4
 
 
+def test_cells_that_are_all_right_do_not_make_all_others_right() -> None:
+    found = mean_score(matrix([[1, 1, NAN], [NAN, 1, 1], [1, NAN, 1], [1, 1, NAN]] * 5))
+    assert (found.value, found.stderr, found.high) == (1.0, 0.0, 1.0)
+    assert found.low is not None and 0.7 < found.low < 0.9
+
+
 def test_one_cluster_has_no_error() -> None:
     found = mean_score(matrix([[1, 0], [1, 1]], [3, 3]))
     assert (found.stderr, found.low, found.elsewhere.stderr) == (None, None, None)

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tenbin.statistics.intervals import Estimate, mean_estimate, t_interval, within
+from tenbin.statistics.intervals import Estimate, mean_estimate, t_interval, wilson_interval, within
 from tenbin.statistics.prompts.design import PromptMatrix
 
 if TYPE_CHECKING:
@@ -57,15 +57,21 @@ def mean_score(matrix: PromptMatrix) -> MeanScore:
     clusters = int(present.sum())
     if clusters < 2:
         return MeanScore(value, None, None, None, elsewhere, cells)
-    stderr = math.sqrt(_strata_variance(matrix, counts, n))
-    low, high = t_interval(value, stderr, max(1, clusters - 1))
-    if matrix.top is not None and bounded:
-        low, high = max(low, 0.0), min(high, matrix.top)
+    variance, degrees = _strata_variance(matrix, counts, n)
+    stderr = math.sqrt(variance)
+    degrees = max(1, min(degrees, clusters - 1))
+    if bool(matrix.asked.all()):
+        low = high = value
+    elif matrix.top is not None and bounded:
+        low, high = wilson_interval(value, stderr, clusters, degrees, matrix.top)
+    else:
+        low, high = t_interval(value, stderr, degrees)
     return MeanScore(value, stderr, low, high, elsewhere, cells)
 
 
-def _strata_variance(matrix: PromptMatrix, counts: Array, n: int) -> float:
-    """The variance of the mean over designs: prompts drawn within each cluster of documents.
+def _strata_variance(matrix: PromptMatrix, counts: Array, n: int) -> tuple[float, int]:
+    """The variance of the mean over designs: prompts drawn within each cluster of documents; and
+    its degrees of freedom, which are few where few clusters vary at all (Satterthwaite).
 
     Loads are balanced, so what prompts do to all documents alike does not move the mean: it is
     taken out of the values, as far as there are degrees of freedom for it.
@@ -79,12 +85,11 @@ def _strata_variance(matrix: PromptMatrix, counts: Array, n: int) -> float:
     if not many.any():
         # One prompt a document: how prompts differ within a document is not seen, and how cells
         # differ at all is more than that.
-        spread = mean_spread(matrix, n)
-        return spread * (1 - 1 / matrix.prompts)
+        return _spread(matrix, n) * (1 - 1 / matrix.prompts), len(asked) - 1
     freedom = int((asked - 1).clip(0).sum())
     values, lost = matrix.filled, 0
     if freedom >= 2 * matrix.prompts:
-        values = np.where(observed, matrix.filled - prompt_effects(matrix), 0.0)
+        values = np.where(observed, matrix.filled - _prompt_effects(matrix), 0.0)
         lost = matrix.prompts - 1
     own = values.sum(axis=1) / np.maximum(counts, 1)
     cells = np.where(observed, values - own[:, None], 0.0) / np.maximum(counts, 1)[:, None]
@@ -95,10 +100,12 @@ def _strata_variance(matrix: PromptMatrix, counts: Array, n: int) -> float:
     squares = (moved**2).sum(axis=1)[many] * (asked / (asked - 1).clip(1))[many] * share[many]
     # Clusters in which a single prompt was observed vary like the others.
     total = float(squares.sum()) * len(asked[asked > 0]) / int(many.sum())
-    return total * freedom / (freedom - lost) / n**2
+    varied = float((squares**2).sum())
+    degrees = round(2 * float(squares.sum()) ** 2 / varied) if varied > 0 else len(asked)
+    return total * freedom / (freedom - lost) / n**2, degrees
 
 
-def mean_spread(matrix: PromptMatrix, n: int) -> float:
+def _spread(matrix: PromptMatrix, n: int) -> float:
     """The variance of the mean as that of independent clusters."""
     import numpy as np
 
@@ -110,7 +117,7 @@ def mean_spread(matrix: PromptMatrix, n: int) -> float:
     return clusters / (clusters - 1) * float((sums**2).sum()) / n**2
 
 
-def prompt_effects(matrix: PromptMatrix, rounds: int = 50) -> Array:
+def _prompt_effects(matrix: PromptMatrix, rounds: int = 50) -> Array:
     """What each prompt adds to a document's value, by least squares with document effects."""
     import numpy as np
 
