@@ -263,6 +263,13 @@ def test_a_part_asks_its_documents_and_no_others() -> None:
         assert [one.document for one in made] == [documents[at].id for at in data.asked(setup)]
 
 
+def test_draws_of_examples_are_prompts_too() -> None:
+    found = swept(templates="0.2,0.3", num_fewshot=1, seeds=3, seed=1).record.distributions
+    assert found is not None
+    names = sorted(place.name for place in found[0].places)
+    assert names == [f"{name}@seed{seed}" for name in ("0.2", "0.3") for seed in (1, 2, 3)]
+
+
 def test_formats_are_swept_beside_the_published_templates() -> None:
     found = swept(tasks="jcommonsenseqa", formats=23, budget=6)
     places = found.record.distributions[0].places  # type: ignore[index]

@@ -47,6 +47,8 @@ class PromptPlace:
 
     id: str
     """The task id that runs it by itself."""
+    name: str
+    """Its template, with the shots and the seed of examples where a sweep varies them."""
     template: str
     shots: int
     published: bool
@@ -264,9 +266,11 @@ def _places(
     places = []
     for one in found.places:
         config = prompts.configs[one.prompt]
+        id = prompts.ids[one.prompt].removesuffix(f"@{PART}")
         places.append(
             PromptPlace(
-                id=prompts.ids[one.prompt].removesuffix(f"@{PART}"),
+                id=id,
+                name=_name(config.template, id),
                 template=config.template,
                 shots=config.num_fewshot,
                 published=config.format is None and not config.rotation,
@@ -282,6 +286,12 @@ def _places(
         )
     sign = -1 if prompts.detail.higher_is_better else 1
     return tuple(sorted(places, key=lambda place: (sign * place.value, place.id)))
+
+
+def _name(template: str, id: str) -> str:
+    marks = id.split("@")[1:]
+    varied = (mark for mark in marks if mark.endswith("shot") or mark.startswith("seed"))
+    return "@".join([template, *varied])
 
 
 def _effects(prompts: AskedPrompts, seed: int) -> tuple[LevelEffect, ...]:

@@ -19,7 +19,7 @@ def distribution_chart(found: PromptDistribution, name: str, say: Mapping[str, s
         for one in found.curve
     ]
     templates: list[Row] = [
-        {"template": place.template, "value": place.value, "low": place.low, "high": place.high}
+        {"template": place.name, "value": place.value, "low": place.low, "high": place.high}
         for place in found.published[:_MOST_TEMPLATES]
     ]
     ends = [*(one["low"] for one in curve + templates), *(one["high"] for one in curve + templates)]

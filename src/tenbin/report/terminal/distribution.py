@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.analysis.sweep.distribution import PromptDistribution, PromptPlace
+from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.statistics.prompts.advice import Advice
 from tenbin.statistics.prompts.effects import LevelEffect
 
@@ -128,17 +128,13 @@ def _place_table(found: PromptDistribution) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for place in chosen[:_MOST]:
         table.add_row(
-            place.template if place.shots == found.places[0].shots else _with_shots(place),
+            place.name,
             f"{place.n:,}",
             _value(place.value, found),
             _span(place.low, place.high, found),
             f"{place.rank:.0%} ({place.rank_low:.0%}–{place.rank_high:.0%})",
         )
     return table
-
-
-def _with_shots(place: PromptPlace) -> str:
-    return f"{place.template}, {place.shots}-shot"
 
 
 def _effect_table(found: PromptDistribution, shown: Sequence[LevelEffect]) -> Table:
@@ -184,10 +180,14 @@ def _advice(advice: Advice, found: PromptDistribution) -> str:
         return f"no budget up to {how} gives quantiles to within {target}; ask more documents"
     if advice.whole:
         return (
-            f"prompts differ little: {advice.per_document} of them, drawn at random and run in "
-            f"full, give quantiles to within {target} and say more than a budget"
+            f"if prompts differ as little as estimated, {advice.per_document} of them, drawn at "
+            f"random and run in full, give quantiles to within {target} on average and say more "
+            "than a budget"
         )
-    return f"--budget {advice.per_document}x gives quantiles to within {target}"
+    return (
+        f"if prompts differ as much as estimated, --budget {advice.per_document}x gives quantiles "
+        f"to within {target} on average"
+    )
 
 
 def _table(title: str | None = None) -> Table:

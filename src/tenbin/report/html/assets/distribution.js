@@ -68,7 +68,7 @@ function withAll(table, id, label, chosen) {
 
 function placeTable(found, run) {
   const unit = found.unit;
-  const name = (row) => (row.shots === found.places[0].shots ? row.template : `${row.template}, ${say("shots_of", { n: row.shots })}`);
+  const name = (row) => row.name;
   const rank = (row) => `${percent(row.rank)} (${percent(row.rank_low)} – ${percent(row.rank_high)})`;
   const table = new Table(say("places_heading"), [
     { label: say("template"), value: name, show: (row) => make("span", { title: row.format ? Object.entries(row.format).map(([dimension, level]) => `${dimension}: ${level}`).join("\n") : null }, make("a", { href: samplesLink(run, `${row.id}@part`) }, foreign(name(row))), row.published ? make("span", { class: "badge" }, say("published")) : null), plain: name },
