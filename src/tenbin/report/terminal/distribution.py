@@ -68,7 +68,7 @@ def _facts(found: PromptDistribution) -> Iterator[str]:
     if mean.low is not None:
         line += f" ({_span(mean.low, mean.high, found)})"
     yield line
-    if here.low is not None:
+    if here.stderr:
         yield f"a full sweep of these documents would give {_span(here.low, here.high, found)}"
     spread = found.spread
     yield (
@@ -83,7 +83,7 @@ def _histogram(found: PromptDistribution) -> str:
     """Return the estimated distribution as a line of bars between its ends."""
     values = [one.value for one in found.curve]
     low, high = values[0], values[-1]
-    if high - low <= 0:
+    if _value(low, found) == _value(high, found):
         return f"all prompts score {_value(low, found)}"
     counts = [0.0] * _BINS
     for one, two in pairwise(values):

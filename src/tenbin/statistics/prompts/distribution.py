@@ -35,6 +35,9 @@ _GAP = 0.3
 _GAP_DRAWS = 0.2
 """Share of the draws that must have a gap: without one few draws ever show it, and with one noise
 hides it in many."""
+_LEAST_GAP = 0.02
+"""A narrower gap, as a share of the highest value, is none that anybody would call so: where all
+prompts score the same, any step is wide."""
 _EDGE = 0.05
 """Share of prompts that must lie on each side of a gap: single prompts make none."""
 
@@ -115,7 +118,7 @@ def score_distribution(
     mean = mean_score(matrix)
     found = prompt_scores(matrix, seed) if scores is None else scores
     ordered = np.sort(drawn := draw_scores(found, mean, matrix.top, seed, draws), axis=1)
-    gap = _gap(ordered)
+    gap = _gap(ordered, matrix.top)
     curve = _band(ordered)
     spread = np.quantile(drawn.std(axis=1), (0.5, 0.025, 0.975))
     quantiles = _quantiles(ordered, QUANTILES)
@@ -167,7 +170,7 @@ def draw_scores(
     return drawn if top is None else drawn.clip(0.0, top)
 
 
-def _gap(ordered: Array) -> tuple[float, float] | None:
+def _gap(ordered: Array, top: float | None) -> tuple[float, float] | None:
     """The scores between which hardly any prompt lies, where enough draws agree that there are."""
     import numpy as np
 
@@ -187,6 +190,8 @@ def _gap(ordered: Array) -> tuple[float, float] | None:
         return None
     low = np.median(inner[rows, widest][wide])
     high = np.median(inner[rows, widest + 1][wide])
+    if high - low < _LEAST_GAP * (top or 0.0):
+        return None
     return float(low), float(high)
 
 

@@ -31,7 +31,7 @@ function facts(found) {
   const unit = found.unit;
   const lines = [
     say("prompts_mean", { mean: score(found.mean.value, unit), interval: interval(found.mean, unit) }),
-    found.mean_here.low === null ? null : say("prompts_mean_here", { interval: interval(found.mean_here, unit) }),
+    !found.mean_here.stderr ? null : say("prompts_mean_here", { interval: interval(found.mean_here, unit) }),
     say("prompts_spread", { spread: bare(found.spread.value, unit), interval: span(found.spread.low, found.spread.high, unit) }),
     found.failed ? say("prompts_failed", { n: count(found.failed) }) : null,
   ];
