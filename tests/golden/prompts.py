@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tenbin.data.sources.pinned import pinned_sets
 from tenbin.pipeline.cells import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.records import INSTRUCTIONS, Task
-from tenbin.tasks.registry import load_registry
+from tenbin.tasks.registry import Registry, load_registry
 
 FOLDER = Path(__file__).parent / "prompts"
 WORDED = Path(__file__).parent / "worded_prompts.jsonl"
@@ -60,9 +61,21 @@ def golden_tasks() -> list[Task]:
     for task in load_registry().all():
         same = first.setdefault((task.family, task.version), task) if task.dataset.where else task
         assert task.templates == same.templates
-        if same is task and not borrows_samples(task):
+        if same is task and not borrows_samples(task) and not repeats_a_version(task):
             tasks.append(task)
     return tasks
+
+
+@cache
+def _registry() -> Registry:
+    return load_registry()
+
+
+def repeats_a_version(task: Task) -> bool:
+    """Whether an older version of the task is the same in all but its number."""
+    registry = _registry()
+    older = [one for one in registry.tasks[task.name] if one < task.version]
+    return any(replace(task, version=one) == registry.task(task.name, one) for one in older)
 
 
 def worded() -> list[dict[str, str]]:
@@ -73,7 +86,7 @@ def worded() -> list[dict[str, str]]:
     tasks = {
         f"{task.name}-{task.version}": task
         for task in load_registry().all()
-        if borrows_samples(task) and task.version != "1.0"
+        if borrows_samples(task) and task.version != "1.0" and not repeats_a_version(task)
     }
     return [
         {"task": name, "template": row["template"], "prompt": row["prompt"]}

@@ -53,8 +53,6 @@ def test_languages_without_words_of_their_own_are_asked_in_english() -> None:
     english = {
         "belebele": "belebele_eng_Latn-1.0",
         "belebele_gen": "belebele_gen_eng_Latn-1.0",
-        "global_mmlu": "global_mmlu_en-1.0",
-        "global_mmlu_gen": "global_mmlu_gen_en-1.0",
     }
     tasks = load_registry().all()
     borrowing = [task for task in tasks if task.version == "1.0" and borrows_samples(task)]

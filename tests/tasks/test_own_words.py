@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tenbin.errors import TaskError
 from tenbin.records import Task
 from tenbin.tasks.loader import load_file
 from tenbin.tasks.registry import Registry, load_registry
@@ -117,35 +119,43 @@ def test_versions_before_words_came_ask_in_english() -> None:
     for name, version in (("belebele_zul_Latn", "1.0"), ("belebele_kac_Latn", "1.0")):
         task = registry().task(name, version)
         assert (task.words, task.templates) == (english.words, english.templates)
-    assert set(registry().tasks["belebele_jpn_Jpan"]) == {"1.0"}
-    assert set(registry().tasks["belebele_kac_Latn"]) == {"1.0"}
-    assert set(registry().tasks["belebele_gen_zul_Latn"]) == {"1.0", "1.1"}
+    for name in ("belebele_jpn_Jpan", "belebele_kac_Latn", "global_mmlu_gen_ja"):
+        older, newer = registry().task(name, "1.0"), registry().task(name, "1.1")
+        assert replace(newer, version="1.0") == older
     newer = registry().task("belebele_gen_zul_Latn", "1.1")
     assert newer.words["answer"] == "Impendulo:"
     assert newer.templates == registry().task("belebele_gen_zul_Latn", "1.0").templates
 
 
-def test_a_language_may_have_versions_of_its_own(tmp_path: Path) -> None:
+GREETINGS = """
+task: greetings
+dataset_path: json
+test_split: test
+doc_to_text: '{{ words.hello }}'
+doc_to_target: x
+words: {hello: Hello}
+templates: {plain: {meant_for: all}}
+versions: {'1.0': {}, '1.1': {words: {hello: Hi}}}
+languages:
+  en: {}
+  ja: {versions: {'1.1': {words: {hello: こんにちは}}}}
+"""
+
+
+def test_a_version_may_change_one_language_alone(tmp_path: Path) -> None:
     path = tmp_path / "greetings.yaml"
-    path.write_text(
-        "task: greetings\n"
-        "dataset_path: json\n"
-        "test_split: test\n"
-        "doc_to_text: '{{ words.hello }}'\n"
-        "doc_to_target: x\n"
-        "words: {hello: Hello}\n"
-        "templates: {plain: {meant_for: all}}\n"
-        "versions: {'1.0': {}, '1.1': {words: {hello: Hi}}}\n"
-        "languages:\n"
-        "  en: {}\n"
-        "  ja: {versions: {'1.1': {words: {hello: やあ}}, '1.2': {words: {hello: こんにちは}}}}\n",
-        encoding="utf-8",
-    )
+    path.write_text(GREETINGS, encoding="utf-8")
     found = {(one.task.name, one.task.version): one.task.words for one in load_file(path)}
     assert found == {
         ("greetings_en", "1.0"): {"hello": "Hello"},
         ("greetings_en", "1.1"): {"hello": "Hi"},
         ("greetings_ja", "1.0"): {"hello": "Hello"},
-        ("greetings_ja", "1.1"): {"hello": "やあ"},
-        ("greetings_ja", "1.2"): {"hello": "こんにちは"},
+        ("greetings_ja", "1.1"): {"hello": "こんにちは"},
     }
+
+
+def test_a_version_that_the_file_lacks_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "greetings.yaml"
+    path.write_text(GREETINGS.replace("ja: {versions: {'1.1'", "ja: {versions: {'1.2'"))
+    with pytest.raises(TaskError, match=r"languages\.ja\.versions\.1\.2"):
+        load_file(path)

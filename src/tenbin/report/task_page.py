@@ -54,7 +54,7 @@ def _facts(tasks: Sequence[Task]) -> Iterator[str]:
     yield f"Scored by {_KINDS[first.kind]}. {_names(newest)}\n"
     versions = list(dict.fromkeys(task.version for task in tasks))
     if len(versions) > 1:
-        yield f"Versions: {', '.join(versions)}; the default is {_default_version(newest)}.\n"
+        yield f"Versions: {', '.join(versions)}; the default is {first.version}.\n"
     if about and about.shots:
         yield f"Examples in published numbers: {about.shots}\n"
     if about and about.note:
@@ -89,14 +89,6 @@ def _rotated_templates(task: Task, rotated: Sequence[str]) -> str:
     if len(rotated) == len(task.templates):
         return "every template"
     return ", ".join(f"`{name}`" for name in plain)
-
-
-def _default_version(newest: Sequence[Task]) -> str:
-    versions = [task.version for task in newest]
-    if len(set(versions)) == 1:
-        return versions[0]
-    counts = (f"{one} for {versions.count(one)} of them" for one in sorted(set(versions)))
-    return f"the newest that a task has: {', '.join(counts)}"
 
 
 def _names(newest: Sequence[Task]) -> str:

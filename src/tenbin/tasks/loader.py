@@ -97,11 +97,13 @@ def load_file(
         _check_amount(file)
         if file.languages and file.subsets:
             raise TaskError("languages and subsets exclude each other", "give one of them")
+        _check_versions(file)
         return [
             LoadedTask(
                 _placed(_build(file, version, part, profile), path), file.version_aliases, path
             )
-            for version, part in _tasks(file)
+            for version in _versions(file)
+            for part in (file.languages or file.subsets or {file.language: OverrideBlock()})
         ]
     except TaskError as error:
         raise TaskError(f"{path}: {error.message}", error.hint) from error
@@ -119,15 +121,25 @@ def _placed(task: Task, path: Path) -> Task:
     return replace(task, source=str(path), dataset=dataset)
 
 
+def _check_versions(file: TaskFile) -> None:
+    """Refuse versions of a language that the file does not have: tasks of a group share them."""
+    for name, language in file.languages.items():
+        for version in language.versions:
+            if version not in file.versions:
+                raise TaskError(
+                    f"languages.{name}.versions.{version}: the file has no such version",
+                    f'add "{version}": {{}} to its `versions:`',
+                )
+
+
 def _check_amount(file: TaskFile) -> None:
     """Refuse a file whose versions, languages, templates and variants multiply to too many."""
     parts = file.languages or file.subsets
     layers = [file, *file.versions.values(), *parts.values()]
     templates = sum(len(layer.templates) for layer in layers) + 1
     variants = max(len(layer.variants or ()) for layer in layers) + 1
-    own = [one for part in file.languages.values() for one in part.versions.values()]
-    layers += own
-    tasks = max(len(file.versions), 1) * max(len(parts), 1) + len(own)
+    layers += [one for part in file.languages.values() for one in part.versions.values()]
+    tasks = max(len(file.versions), 1) * max(len(parts), 1)
     if tasks * templates * variants > _MOST_TEMPLATES:
         raise TaskError(
             f"versions, languages or subsets, templates and variants together make "
@@ -158,16 +170,6 @@ def _versions(file: TaskFile) -> list[str]:
     if file.versions:
         return list(file.versions)
     return [str(file.metadata.get("version", "1.0"))]
-
-
-def _tasks(file: TaskFile) -> Iterator[tuple[str, str]]:
-    """Version and part of every task, a part's own versions last: its newest is its default."""
-    shared = _versions(file)
-    for version in shared:
-        for part in file.languages or file.subsets or (file.language,):
-            yield version, part
-    for part, block in file.languages.items():
-        yield from ((version, part) for version in block.versions if version not in shared)
 
 
 def _build(file: TaskFile, version: str, part: str, profile: str | None) -> Task:

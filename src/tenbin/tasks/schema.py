@@ -210,7 +210,7 @@ class LanguageBlock(OverrideBlock):
     language: str | None = None
     """The language's code, where the entry is called otherwise (`jpn_Jpan`: ja)."""
     versions: dict[str, OverrideBlock] = Field(default_factory=dict)
-    """Versions that this language has besides those of the file, with what they change."""
+    """What versions of the file change in this language alone."""
 
 
 class SubsetBlock(OverrideBlock):
