@@ -11,6 +11,7 @@ from tenbin.errors import TaskError
 from tenbin.prompts.assembly import open_assembly
 from tenbin.prompts.render import word
 from tenbin.prompts.rotation import marks_positions, original_position
+from tenbin.records import OptionFields
 from tenbin.tasks.loader import load_file
 from tenbin.tasks.registry import Registry, load_registry
 from tenbin.tasks.rotation import all_templates, rotations_of, split_rotation, with_template
@@ -145,8 +146,27 @@ def test_the_declaration_is_checked(tmp_path: Path) -> None:
         ("{lists: [choices], fields: [a, b], count: 3}", "the number of options is 2 or 3"),
         ("{lists: [choices], count: 1}", "options.count"),
         ("{list: [choices]}", "options.list: unknown key"),
+        ("{lists: [words.marks]}\nwords: {marks: 5}", "the number of options is unknown"),
     ]:
         with pytest.raises(TaskError, match=said):
             load_file(written(tmp_path, options))
     with pytest.raises(TaskError, match="means rotated options"):
         load_file(written(tmp_path, "{lists: [choices], count: 4}", "a~1: {doc_to_text: x}"))
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("choices", True),
+        ("{{ choices[0] }}", True),
+        ("{% for one in choices %}{{ one }}{% endfor %}", True),
+        ("Of these choices: {{ question }}", False),
+        ("{{ words.choices }}", False),
+        ("{{ words.marks[1] }} {{ question }}", True),
+        ("{{ words['marks'][1] }}", True),
+        ("{{ words.marks_before }}", False),
+        ("{{" * 50_000, False),
+    ],
+)
+def test_what_names_the_options(source: str, named: bool) -> None:
+    assert OptionFields(2, ("choices", "words.marks")).named_in(source) is named

@@ -135,7 +135,7 @@ def _rotate_gold(gold: Any, options: Sequence[Any], rotation: int, count: int) -
     if isinstance(gold, str):
         if gold in options:
             return gold
-        if gold.isdecimal() and int(gold) < count:
+        if gold.isdecimal() and len(gold) < 10 and int(gold) < count:
             return str(shown_position(int(gold), rotation, count))
         at = string.ascii_uppercase[:count].find(gold) if len(gold) == 1 else -1
         if at >= 0:

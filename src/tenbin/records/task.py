@@ -194,7 +194,9 @@ def _names(path: str, source: str) -> bool:
     root, _, rest = path.partition(".")
     word = rf"\s*(?:\.\s*|\[\s*['\"]){re.escape(rest)}\b" if root == "words" else ""
     named = re.compile(rf"(?<![\w.]){re.escape(root)}\b{word}")
-    return any(named.search(code) for code in re.findall(r"\{\{.*?\}\}|\{%.*?%\}", source, re.S))
+    # Split, not matched as a whole: a text of opening braces alone would take forever.
+    parts = re.split(r"\{\{|\{%", source)[1:]
+    return any(named.search(re.split(r"\}\}|%\}", part, maxsplit=1)[0]) for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

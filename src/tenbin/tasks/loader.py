@@ -241,7 +241,11 @@ def _options(
         raise TaskError("options: names no field", "give `lists` or `fields`")
     words = _first(layers, "words") or {}
     own = {"labels": _first(layers, "labels") or (), **{f"words.{n}": words[n] for n in words}}
-    counts = [given.count, num_choices, *(len(own[path]) for path in given.lists if path in own)]
+    counts = [
+        given.count,
+        num_choices,
+        *(len(own[path]) for path in given.lists if isinstance(own.get(path), list | tuple)),
+    ]
     if given.fields:
         counts.append(len(given.fields))
     known = {count for count in counts if count is not None}

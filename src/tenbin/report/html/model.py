@@ -249,6 +249,8 @@ class PageSample:
     target: str | None
     references: Sequence[str] | None
     dropped: int | None
+    rotation: int | None
+    """Places that the options are rotated by, if they are."""
     sampled: Sequence[Any] | None
     """Every answer, if several were sampled."""
     outcomes: Sequence[Mapping[str, Any]]

@@ -68,6 +68,7 @@ def page_sample(sample: Sample, config: CellConfig, explain: Explain | None) -> 
         target=sample.target,
         references=sample.references,
         dropped=sample.dropped_examples,
+        rotation=sample.rotation,
         sampled=sample.samples if several else None,
         outcomes=[_outcome(one) for one in sample.outcomes],
         readings=_readings(sample, config.filters, explain),

@@ -237,6 +237,7 @@ export class SamplesView {
     const link = `${location.href.split("#")[0]}${samplesLink(run, about.id, { doc: sample.document })}`;
     const notes = [
       sample.dropped ? say("dropped_note", { n: sample.dropped }) : null,
+      sample.rotation ? say("rotated_note", { n: sample.rotation }) : null,
       sample.truncated ? say("truncated_note", { n: sample.truncated }) : null,
     ].filter(Boolean);
     fill(
