@@ -5,7 +5,7 @@ Started by startup.py with the interpreter of the program to be measured:
     PYTHON first_answer.py tenbin|lm_eval OUTPUT ARGUMENTS...
 
 The command line does all it does otherwise; only the hf model's answering is wrapped. OUTPUT gets
-the clock's time at the first answer.
+the clock's time at the first answer, and the processor time that the process had used by then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PROGRAM, OUTPUT, *ARGUMENTS = sys.argv[1:]
 def note() -> None:
     path = Path(OUTPUT)
     if not path.exists():
-        path.write_text(str(time.time()), encoding="utf-8")
+        path.write_text(f"{time.time()} {time.process_time()}", encoding="utf-8")
 
 
 def run_tenbin() -> None:

@@ -127,16 +127,20 @@ class Programs:
     def first_answer(self, name: str) -> dict[str, float]:
         """A start of tenbin, for the first time or later, or of lm-eval."""
         program = name.partition(",")[0]
-        cache = self.folder / "cache-later" if name == LATER else None
-        if cache is not None:
-            # The verdict stays, the answers go: they would spare the model.
-            shutil.rmtree(cache / "journal", ignore_errors=True)
+        cache = self.folder / ("cache-later" if name == LATER else f"cache-{self._run}")
+        # The verdict stays, the answers go: they would spare the model.
+        shutil.rmtree(cache / "journal", ignore_errors=True)
         noted = self.folder / f"first-{self._run}"
         script = [str(HERE / "first_answer.py"), program, str(noted)]
-        began, wall = self._start(program, [*script, *self.arguments(program, "hf", 1, cache)])
-        found = float(noted.read_text()) - began
+        given = [*script, *self.arguments(program, "hf", 1, cache)]
+        began, wall = self._start(program, given, cache)
+        clock, processor = map(float, noted.read_text().split())
         noted.unlink()
-        return {"first_answer": found, "whole_process": wall}
+        return {
+            "first_answer": clock - began,
+            "first_answer_processor": processor,
+            "whole_process": wall,
+        }
 
     def dry(self, program: str, limit: int | None) -> float:
         module = {"tenbin": "tenbin.cli", "lm_eval": "lm_eval.__main__"}[program]
@@ -144,12 +148,17 @@ class Programs:
         code = f"from {module} import {function}; {function}()"
         return self._start(program, ["-c", code, *self.arguments(program, "dry", limit)])[1]
 
-    def _start(self, program: str, arguments: list[str]) -> tuple[float, float]:
+    def _start(
+        self, program: str, arguments: list[str], cache: Path | None = None
+    ) -> tuple[float, float]:
         environment = {
             **os.environ,
             "HF_HUB_OFFLINE": "1",
             "HF_DATASETS_CACHE": str(self.folder / "datasets"),
+            "TENBIN_CACHE": str(cache or self.folder / "cache-later"),
         }
+        # As users start it: installed libraries are compiled, and so is tenbin after its first run.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         began = time.time()
         done = subprocess.run(
             [self.pythons[program], *arguments],
@@ -237,10 +246,12 @@ def main() -> None:
             for program, seconds in dry.items():
                 seconds.append(programs.dry(program, None))
                 say(f"round {at + 1}: {program} dry {seconds[-1]:.2f} s")
-        first = {p: statistics.median(one["first_answer"] for one in f) for p, f in starts.items()}
         body["start"] = starts
-        body["first_answer_median"] = first
-        body["start_ratios"] = {p: round(first[p] / first[PEER], 3) for p in (FIRST, LATER)}
+        for key, suffix in (("first_answer", ""), ("first_answer_processor", "_processor")):
+            first = {p: statistics.median(one[key] for one in f) for p, f in starts.items()}
+            body[f"{key}_median"] = first
+            ratios = {p: round(first[p] / first[PEER], 3) for p in (FIRST, LATER)}
+            body[f"start_ratios{suffix}"] = ratios
         body["dry_whole_process"] = dry
         body["dry_median"] = {p: statistics.median(found) for p, found in dry.items()}
         body["bookkeeping"] = bookkeeping(options.data_dir, Path(folder), max(3, options.rounds))

@@ -35,6 +35,7 @@ OF_THE_MOMENT = frozenset(
     {
         "date",
         "total_evaluation_time_seconds",
+        "timing",
         "answers_from_journal",
         "usage",
         "scale",

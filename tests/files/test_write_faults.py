@@ -29,6 +29,7 @@ FULL, READ_ONLY = errno.ENOSPC, errno.EROFS
 OF_THE_MOMENT = (
     "date",
     "total_evaluation_time_seconds",
+    "timing",
     "answers_from_journal",
     "git_hash",
     "usage",

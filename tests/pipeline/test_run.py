@@ -44,7 +44,8 @@ def evaluate(backend: ScriptedBackend | None = None, **options: object) -> tenbi
 
 def comparable(run: tenbin.Run) -> dict:
     document = json.loads(json.dumps(run.document))
-    for key in ("date", "total_evaluation_time_seconds", "answers_from_journal", "git_hash"):
+    times = ("date", "total_evaluation_time_seconds", "timing")
+    for key in (*times, "answers_from_journal", "git_hash"):
         document.pop(key)
     return document
 

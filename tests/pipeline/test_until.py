@@ -102,7 +102,7 @@ def evaluated(data: Path, model: Model, heard: Listener | None = None, **options
 
 
 def without_clock(result: RunResult) -> dict[str, Any]:
-    left_out = ("date", "total_evaluation_time_seconds", "answers_from_journal", "config")
+    left_out = ("date", "total_evaluation_time_seconds", "timing", "answers_from_journal", "config")
     return {name: value for name, value in result.to_json().items() if name not in left_out}
 
 

@@ -6,6 +6,7 @@ import argparse
 import gc
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
@@ -19,6 +20,7 @@ from tenbin.cli.parser import (
 from tenbin.errors import ModelLost, NothingScored, TenbinError
 from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals, what_was_saved
 from tenbin.sandbox.printable import visible
+from tenbin.timing import counting_from
 
 _COLLECT_AFTER = 100_000
 """Objects made, less those freed, after which garbage is looked for (Python: 700 or 2,000)."""
@@ -26,6 +28,7 @@ _COLLECT_AFTER = 100_000
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code, as `exit_codes` lists them."""
+    began = time.perf_counter()
     if argv is None:
         # Imports make a hundred thousand objects that stay: looking through them for garbage again
         # and again takes a tenth of a short command. A process that calls this keeps its settings.
@@ -42,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return OK
     try:
-        with stopping_on_signals(lambda: _kept(options)):
+        with counting_from(began), stopping_on_signals(lambda: _kept(options)):
             return _dispatch(options.command, options)
     except TenbinError as error:
         _print_chain(error)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tenbin.analysis.option_order.report import OptionOrderReport
     from tenbin.config import ModelsFile
+    from tenbin.pipeline.finish import CompletedRun
     from tenbin.pipeline.many_models.run import ModelRun
     from tenbin.pipeline.progress import Listener
     from tenbin.results.schema import RunResult, Sample
@@ -59,6 +60,11 @@ def add_report_and_config(output: argparse._ArgumentGroup) -> None:
         help="also write an HTML report (default: report.html in the run's folder)",
     )
     output.add_argument(
+        "--timing",
+        action="store_true",
+        help="also print where the time of the command went; result.json keeps it in any case",
+    )
+    output.add_argument(
         "--config",
         metavar="FILE",
         help="run file: YAML whose keys are these options; flags override it. For `tenbin run` it "
@@ -103,6 +109,7 @@ def execute(options: argparse.Namespace) -> int:
             f"samples  {finished.folder.path / 'samples.parquet'}", highlight=False, soft_wrap=True
         )
         write_run_report(options, finished.folder.path)
+    show_timing(options, finished)
     return code_of_run(finished.result)
 
 
@@ -130,6 +137,14 @@ def write_document(path: Path, document: Mapping[str, Any], remedy: str) -> None
     from tenbin.files.disk_errors import write_output
 
     write_output(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n", remedy)
+
+
+def show_timing(options: argparse.Namespace, finished: CompletedRun) -> None:
+    """Print where the time went, if `--timing` asks for it."""
+    if options.timing and finished.timing is not None:
+        from tenbin.report.terminal.timing import print_timing
+
+        print_timing(finished.timing.seconds)
 
 
 def check_report(options: argparse.Namespace) -> None:

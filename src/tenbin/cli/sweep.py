@@ -10,6 +10,7 @@ from tenbin.cli.run import (
     add_report_and_config,
     check_report,
     order_report,
+    show_timing,
     write_document,
     write_run_report,
 )
@@ -120,6 +121,7 @@ def _fresh(options: argparse.Namespace) -> _Reported:
         place = finished.run.folder.path / "sweep.json"
         write_document(place, _document(report, order), _REMEDY)
         write_run_report(options, finished.run.folder.path)
+    show_timing(options, finished.run)
     return report, order, finished.run.result
 
 

@@ -14,6 +14,7 @@ from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.requests import RequestQueue
 from tenbin.pipeline.usage import TokenUsage
 from tenbin.records import Response
+from tenbin.timing import stage
 
 _SETTLED_AT_ONCE = 20_000
 """Known requests, in the order of their keys: in that of their numbers they are quicker settled."""
@@ -77,8 +78,9 @@ def ask(
     if count:
         listener.start(count, work)
         try:
-            for group in _groups(_answers(queue, backend, answers, rounds)):
-                _take(group, queue, answers, usage, listener, observer)
+            with stage("model"):
+                for group in _groups(_answers(queue, backend, answers, rounds)):
+                    _take(group, queue, answers, usage, listener, observer)
         finally:
             listener.finish()
     left, _ = queue.left()
@@ -87,6 +89,7 @@ def ask(
     return usage
 
 
+@stage("journal")
 def _settle_known(queue: RequestQueue, answers: Answers, rounds: Rounds | None) -> int:
     """Look all requests up in the journal; how many of them it knows."""
     count = 0
@@ -132,6 +135,7 @@ def _groups(
     return found.groups if isinstance(found, AnswerGroups) else ((one,) for one in found)
 
 
+@stage("journal")
 def _take(
     group: Sequence[tuple[str, Response]],
     queue: RequestQueue,
@@ -149,8 +153,9 @@ def _take(
     # Our own backends check this themselves; those of other packages may not.
     group = [(key, finite_only(response)) for key, response in group]
     answers.write(group)
-    for key, response in group:
-        usage.add(response)
-        listener.advance(work[key])
-        if observer is not None:
-            observer.answered(key, response)
+    with stage("judging"):
+        for key, response in group:
+            usage.add(response)
+            listener.advance(work[key])
+            if observer is not None:
+                observer.answered(key, response)

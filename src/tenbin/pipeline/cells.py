@@ -30,6 +30,7 @@ from tenbin.tasks.rotation import (
 )
 from tenbin.tasks.sampling import check_repeats, overridden
 from tenbin.tasks.selection import Selected
+from tenbin.timing import stage
 
 if TYPE_CHECKING:
     from tenbin.tasks.lm_eval.trust import Trust
@@ -125,6 +126,7 @@ def trust_of(config: RunConfig) -> Trust:
     return Trust(folders=settings.trust_tasks, settings=str(settings.path))
 
 
+@stage("tasks")
 def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSetup]:
     """What `--tasks`, `--num_fewshot` and `--limit` ask for, in the order written.
 

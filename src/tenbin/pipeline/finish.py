@@ -37,6 +37,7 @@ from tenbin.results.samples import make_sample
 from tenbin.results.schema import EngineAnswers, RunResult, Sample, TemplateChoices, UsageEntry
 from tenbin.results.write import write_run
 from tenbin.statistics.special import special
+from tenbin.timing import Timing, stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class CompletedRun:
     judged: JudgedDocuments
     result: RunResult
     folder: RunFolder | None
+    timing: Timing | None = None
+    """Where the time went; the one of `result` ends before the files are written."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -108,8 +111,11 @@ class RunState:
     stamp: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
     started: float = field(default_factory=time.monotonic)
     """On the monotonic clock."""
+    timing: Timing | None = None
+    """Where the time goes."""
 
 
+@stage("statistics")
 def finish(
     state: RunState,
     judged: JudgedDocuments,
@@ -148,6 +154,7 @@ def finish(
         fingerprint=state.backend.fingerprint,
         date=state.stamp.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - state.started, 3),
+        timing=state.timing.seconds if state.timing is not None else {},
         from_journal=state.usage.from_journal,
         usage=usage_of_both(
             state.usage_before, usage_entry(state.usage, description.get("prices"))
@@ -163,7 +170,9 @@ def finish(
         state.config, setups, scores, groups, state.data, judged, execution,
         (*state.notices, *notices),
     )  # fmt: skip
-    return CompletedRun(state.config, setups, scores, tuple(groups), judged, result, state.folder)
+    return CompletedRun(
+        state.config, setups, scores, tuple(groups), judged, result, state.folder, state.timing
+    )
 
 
 def write_completed(state: RunState, run: CompletedRun, listener: Listener) -> CompletedRun:
@@ -173,6 +182,11 @@ def write_completed(state: RunState, run: CompletedRun, listener: Listener) -> C
     """
     if state.folder is None:
         return run
+    with stage("writing"):
+        return _write_completed(state, run, listener)
+
+
+def _write_completed(state: RunState, run: CompletedRun, listener: Listener) -> CompletedRun:
     state.partial_scores.write("writing")
     counter = ProgressCounter(listener.prepare, "writing samples", len(run.judged))
     with finishing():

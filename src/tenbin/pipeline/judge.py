@@ -23,6 +23,7 @@ from tenbin.pipeline.progress import ProgressCounter
 from tenbin.records import Cell, Outcome, Picked, Prompt, Response, Scores, Task, Text
 from tenbin.records.quick import quick
 from tenbin.results.samples import Lengths, failure_of
+from tenbin.timing import stage
 
 PORTION = 500
 """Answers that are judged together: looking up their documents one by one would take longer, and
@@ -249,6 +250,7 @@ class Judge:
             if not next(self._known, False):
                 return
 
+    @stage("judging")
     def judge_rest(self, report: Callable[[str, int, int], None]) -> None:
         """Judge all that is left, once every answer is there; what is held back is not.
 

@@ -38,6 +38,7 @@ from tenbin.prompts.truncation import Measure
 from tenbin.records import DataFile, Dataset, Document, Prompt, Task
 from tenbin.statistics.option_order import LEAST_PRIOR
 from tenbin.statistics.prompts.design import assign, check_load
+from tenbin.timing import stage
 
 _LEAST_ROTATED = LEAST_PRIOR
 """Documents that `--rotated_share` asks in rotated orders, at least."""
@@ -259,6 +260,7 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
     )
 
 
+@stage("data")
 def load_data(
     config: RunConfig, setups: Sequence[CellSetup], progress: Progress | None = None
 ) -> Data:

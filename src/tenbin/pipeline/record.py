@@ -52,6 +52,8 @@ class Execution:
     seconds: float
     from_journal: int
     """Requests that the journal answered."""
+    timing: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by stage, up to here."""
     usage: UsageEntry | None = None
     scale: Mapping[str, object] | None = None
     """With workers: how the work was spread."""
@@ -139,6 +141,7 @@ def record(
         date=execution.date,
         usage=execution.usage,
         total_evaluation_time_seconds=execution.seconds,
+        timing=dict(execution.timing),
     )
     # Keys that only some runs have.
     rare = {

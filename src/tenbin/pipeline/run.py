@@ -51,6 +51,7 @@ from tenbin.pipeline.prepare import (
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.pipeline.until import StopRule, check_widths, width_rules
 from tenbin.results.folder import RunFolder
+from tenbin.timing import stage, timed
 
 __all__ = ["CompletedRun", "backend_settings", "execute", "execute_cells"]
 
@@ -71,9 +72,10 @@ def execute(
     """
     if config.then:
         raise ConfigError("--then is an option of `tenbin sweep`", "leave it out of this run")
-    setups = choose_cells(config)
-    asked = part_cells(config, [*setups, *selecting_cells(config, setups)])
-    return execute_cells(config, asked, listener, backend, write)
+    with timed():
+        setups = choose_cells(config)
+        asked = part_cells(config, [*setups, *selecting_cells(config, setups)])
+        return execute_cells(config, asked, listener, backend, write)
 
 
 def execute_cells(
@@ -99,16 +101,18 @@ def execute_cells(
     more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
     for task in {(s.task.name, s.task.version): s.task for s in setups}.values():
         tools_of(task)  # refuses what is not installed; prompts alone need none of it
-    data = load_data(config, setups, listener.transfer)
-    setups = data.kept(setups)
-    widths = check_widths(setups, data)
-    for notice in [*profile_notices(config, setups), *data.notices(), *widths]:
-        listener.message(notice)
     with ExitStack() as held:
+        more["timing"] = held.enter_context(timed())
+        data = load_data(config, setups, listener.transfer)
+        setups = data.kept(setups)
+        widths = check_widths(setups, data)
+        for notice in [*profile_notices(config, setups), *data.notices(), *widths]:
+            listener.message(notice)
         if write and folder is None:
             folder = held.enter_context(taken_place(config, more["stamp"], listener))
         if backend is None:
-            backend = open_backend(backend_settings(config, listener.message))
+            with stage("model files"):
+                backend = open_backend(backend_settings(config, listener.message))
             held.callback(backend.close)
         state = _prepare(config, setups, data, backend, listener, folder, **more)
         judge = state.partial_scores.judge
@@ -186,6 +190,7 @@ def _workers(config: RunConfig) -> Workers | None:
     return Workers(config.workers, config.ray_address, **said)
 
 
+@stage("prompts")
 def _plan(
     config: RunConfig,
     setups: Sequence[CellSetup],
@@ -212,6 +217,7 @@ def _plan(
     return plan
 
 
+@stage("journal")
 def _journal(config: RunConfig, backend: Backend, listener: Listener) -> Journal | None:
     if config.no_cache:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 import tenbin
 
 _OF_THE_MOMENT = {
-    *("date", "total_evaluation_time_seconds", "answers_from_journal", "scale"),
+    *("date", "total_evaluation_time_seconds", "timing", "answers_from_journal", "scale"),
     # The folder that a test was given.
     "cache_dir",
     "output_path",

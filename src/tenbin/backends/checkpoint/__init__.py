@@ -1,0 +1,5 @@
+"""A model's files before its weights: location, integrity, fingerprint, tokenizer, conversion."""
+
+from tenbin.backends.checkpoint.transformers_import import quicken_import
+
+quicken_import()

@@ -44,6 +44,7 @@ from tenbin.backends.text.stop_criteria import Job, job_of
 from tenbin.backends.text.tokenizer import HfTokenizer, window_of
 from tenbin.errors import BackendError
 from tenbin.records import Generate, Request, Response, Rolling, Score
+from tenbin.timing import stage
 
 _PORTION = 4096
 """Requests taken at a time: bounds the memory of their token ids."""
@@ -262,6 +263,17 @@ class HfBackend:
         self, scores: Sequence[Score], rolling: Sequence[Rolling], known: Collection[str]
     ) -> Iterator[tuple[str, Response]]:
         engine, single = self._scoring_engine(), self._single
+        with stage("scoring"):
+            yield from self._scored(engine, single, scores, rolling, known)
+
+    def _scored(
+        self,
+        engine: ScoringEngine,
+        single: ScoringEngine | None,
+        scores: Sequence[Score],
+        rolling: Sequence[Rolling],
+        known: Collection[str],
+    ) -> Iterator[tuple[str, Response]]:
         size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)
         for at in range(0, len(scores), size):
             part = scores[at : at + size]
@@ -280,9 +292,11 @@ class HfBackend:
             else:
                 yield request.key, found
         generator = self._text_generator()
-        for number, text in generator.generate([job for _, job in asked]):
-            yield asked[number][0], OUT_OF_MEMORY if text is None else text
+        with stage("generation"):
+            for number, text in generator.generate([job for _, job in asked]):
+                yield asked[number][0], OUT_OF_MEMORY if text is None else text
 
+    @stage("model load")
     def _loaded(self) -> Any:
         if self._model is None:
             with paused_gc():
@@ -291,12 +305,14 @@ class HfBackend:
                 keep_freed_memory()
         return self._model
 
+    @stage("model load")
     def _loaded_layers(self) -> AbstractContextManager[None]:
         """Load the model; its linear layers are packed, where that is possible, inside."""
         if self._packing is None:
             self._packing = PackedLinears(self._loaded(), self._packed_weights, self._memory_share)
         return self._packing.installed()
 
+    @stage("probe")
     def _scoring_engine(self) -> ScoringEngine:
         if self._engine is None:
 
@@ -322,6 +338,7 @@ class HfBackend:
                     self._notify(f"scoring by {self._engine.mode}; {reason}")
         return self._engine
 
+    @stage("probe")
     def _text_generator(self) -> Generator:
         if self._generator is None:
             model = self._loaded()

@@ -139,6 +139,11 @@ class RunResult(Record):
     total_evaluation_time_seconds: Number | None = Field(
         default=None, description="Seconds from the first check to the last score."
     )
+    timing: dict[str, Number] = Field(
+        default_factory=dict,
+        description="Stage to its seconds, from the start of the command to the last score; stages "
+        "do not overlap.",
+    )
     template_choice: TemplateChoices | None = Field(
         default=None, description="With `--template auto`: what was chosen."
     )
