@@ -269,7 +269,7 @@ def test_scores_of_whole_blocks_have_a_confidence_sequence(
     )
     evaluated(data, Model(0.9), until="±5", output_path=str(tmp_path / "r.json"))
     scores = [progress["cells"][0]["scores"]["acc"] for progress in written]
-    assert "sequence" not in scores[0], "nothing is asked yet"
+    assert "sequence" not in scores[0] and written[0]["requests"] == 0, "nothing is asked yet"
     last = scores[-1]["sequence"]
     assert last["n"] == scores[-1]["n"] and last["low"] < scores[-1]["value"] < last["high"]
     written.clear()

@@ -160,8 +160,12 @@ def _prepare(
     if any(setup.until == "decided" for setup in suited):
         from tenbin.pipeline.against import decision_rule
 
-        return replace(state, stop_rule=decision_rule(state))
-    return replace(state, stop_rule=StopRule(config.seed, width_rules(plan, suited, config.seed)))
+        rule = decision_rule(state)
+    else:
+        rule = StopRule(config.seed, width_rules(plan, suited, config.seed))
+    if rule.stops:
+        plan.hold_back()
+    return replace(state, stop_rule=rule)
 
 
 def backend_settings(

@@ -85,14 +85,13 @@ class StopRule:
         """Release one portion of the plan after the other; each is asked and judged in between.
 
         Args:
-            plan: All prompts of the run.
+            plan: All prompts of the run, held back where there are stops.
             judged: Its judged documents.
             notify: Told what is known after each block.
         """
         if not self.stops:
             yield
             return
-        plan.hold_back()
         stopping = {stop.cell for stop in self.stops}
         for cell, span in plan.spans.items():
             if cell not in stopping:
