@@ -285,7 +285,8 @@ class Judge:
     def _not_judged(self) -> Iterator[list[Planned]]:
         for start in range(0, len(self._plan), CHUNK):
             stop = min(start + CHUNK, len(self._plan))
-            if self.judged.missing_between(start, stop):
+            missing = self.judged.missing_between(start, stop)
+            if missing and any(map(self._waits, range(start, stop))):
                 found = self._plan.between(start, stop)
                 yield [planned for planned in found if self._waits(planned.number)]
 
