@@ -2,9 +2,10 @@
 
 Scores are SmolLM2-135M's, float32 on the CPU. Tokens are counted, not timed: the requests of a
 portion are encoded and packed into prefix trees as the engine does it, for the blocks of the run,
-for the same documents asked at once, and for all documents.
+for the same documents asked at once, and for all documents. `--blocks 8` counts so many blocks
+without asking the model.
 
-    python benchmarks/until.py --data_dir DATA --tasks jnli-1.3-0.2 --until 5
+    python benchmarks/until.py --data_dir DATA --tasks jnli-1.3-0.2 --until 5 [--blocks 8]
 """
 
 from __future__ import annotations
@@ -72,12 +73,24 @@ def asked(plan: Plan, blocks: Iterable[Sequence[int]], tokenizer: Any) -> int:
     return total
 
 
+def measured(config: Any, cache_dir: str | None) -> dict[str, Any]:
+    """Run until it stops; what it says of its stop, and the seconds it took."""
+    began = time.perf_counter()
+    with TemporaryDirectory() as folder:
+        kept = config.replaced(cache_dir=cache_dir or folder)
+        result = execute(kept, Listener(), open_model("float32"), False).result
+    assert result.stopping is not None
+    (stop,) = result.stopping.widths.values()
+    return {"stop": stop.model_dump(mode="json"), "seconds": time.perf_counter() - began}
+
+
 def main() -> None:
     flags = parser(__doc__ or "")
     flags.add_argument("--tasks", default="jnli-1.3-0.2", help="one task")
     flags.add_argument("--until", default="5")
     flags.add_argument("--num_fewshot", type=int, default=0)
     flags.add_argument("--fewshot", default="random")
+    flags.add_argument("--blocks", type=int, help="count so many blocks, without asking the model")
     flags.add_argument("--name", default="until")
     flags.add_argument("--cache_dir", help="keeps answers (default: a temporary folder)")
     options = flags.parse_args()
@@ -88,17 +101,10 @@ def main() -> None:
             "fewshot": options.fewshot, "data_dir": options.data_dir, "until": options.until,
         }
     )  # fmt: skip
-    backend = open_model("float32")
-    began = time.perf_counter()
-    with TemporaryDirectory() as folder:
-        kept = config.replaced(cache_dir=options.cache_dir or folder)
-        result = execute(kept, Listener(), backend, False).result
-    seconds = time.perf_counter() - began
-    assert result.stopping is not None
-    ((id, stop),) = result.stopping.widths.items()
-    tokenizer, setups = backend.capabilities.tokenizer, choose_cells(config)
+    stopped = {} if options.blocks else measured(config, options.cache_dir)
+    tokenizer, setups = open_model("float32").capabilities.tokenizer, choose_cells(config)
     (rule,) = width_rules(planned(config, setups, tokenizer), setups, config.seed)
-    blocks = rule.blocks[: len(stop.blocks)]
+    blocks = rule.blocks[: options.blocks or len(stopped["stop"]["blocks"])]
     together = [number for block in blocks for number in block]
     everything = [number for block in rule.blocks for number in block]
     counts = {
@@ -107,15 +113,17 @@ def main() -> None:
             ("in_blocks", blocks), ("same_documents_at_once", [together]), ("all", [everything]),
         )
     }  # fmt: skip
-    say(f"{id}: {stop.stopped_at:,} of {stop.documents:,} documents, {counts}, {seconds:.0f} s")
+    say(f"{options.tasks}: {len(together):,} of {len(everything):,} documents, {counts}")
     body = {
-        "what": f"{id}, {options.num_fewshot}-shot ({options.fewshot}), --until "
-        f"±{options.until}, SmolLM2-135M float32",
-        "stop": stop.model_dump(mode="json"),
+        "what": f"{options.tasks}, {options.num_fewshot}-shot ({options.fewshot}), --until "
+        f"±{options.until}, SmolLM2-135M",
+        "documents": len(together),
+        "all_documents": len(everything),
+        "blocks": len(blocks),
         "tokens": counts,
         "share_of_full_run": round(counts["in_blocks"] / counts["all"], 3),
         "lost_to_blocks": round(counts["in_blocks"] / counts["same_documents_at_once"] - 1, 3),
-        "seconds": round(seconds, 1),
+        **stopped,
         "setup": setup_facts(),
     }
     write_result(options.output_dir, options.name, body)
