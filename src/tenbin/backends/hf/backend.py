@@ -105,7 +105,8 @@ class HfBackend:
         self._passed_over: tuple[str, ...] = ()
         self._facts = dict(facts or {})
         self._model: Any = None
-        self._packing: PackedLinears | None = None
+        self._packings: dict[bool, PackedLinears] = {}
+        """By whether products are exact, as scores want them."""
         self._engine: ScoringEngine | None = None
         self._single: ScoringEngine | None = None
         self._generator: Generator | None = None
@@ -197,9 +198,9 @@ class HfBackend:
     @property
     def _layout(self) -> str:
         """How the weights of linear layers were read."""
-        if self._packing is None:
+        if not self._packings:
             return NOT_RUN
-        return "packed" if self._packing.count else "plain"
+        return "packed" if all(one.count for one in self._packings.values()) else "plain"
 
     def _reasons(self) -> list[str]:
         """Faster ways that this model or machine did not allow, and why."""
@@ -211,9 +212,8 @@ class HfBackend:
             reasons += [f"compiled layers: {compiled}"] if compiled else []
         if self._generator and self._generator.not_compiled:
             reasons.append(f"compiled layers for prompts: {self._generator.not_compiled}")
-        if self._packing and self._packing.reason:
-            reasons.append(f"packed weights: {self._packing.reason}")
-        return reasons
+        unpacked = dict.fromkeys(one.reason for one in self._packings.values() if one.reason)
+        return reasons + [f"packed weights: {reason}" for reason in unpacked]
 
     def run(
         self, requests: Iterable[Request], known: Container[str] = NONE_KNOWN
@@ -231,7 +231,8 @@ class HfBackend:
     def close(self) -> None:
         """Free what the model holds."""
         model, self._model = self._model, None
-        self._engine = self._single = self._generator = self._packing = None
+        self._engine = self._single = self._generator = None
+        self._packings = {}
         self._load = _closed
         if model is not None:
             device = input_device(model)
@@ -246,13 +247,13 @@ class HfBackend:
         texts = [request for request in requests if isinstance(request, Generate)]
         scored: list[Request] = [*scores, *rolling]
         if any(request.key not in known for request in scored):
-            with explain_failures(self._name, "scoring"), self._loaded_layers():
+            with explain_failures(self._name, "scoring"), self._loaded_layers(exact=True):
                 yield from self._score(scores, rolling, known)
         # A text is made of whole tokens: unlike a sum of logarithms, it does not depend on a
         # batch's last bits unless two tokens are equally likely to the last digits. So known
         # texts are left out, while known scores keep their places in the batches.
         if texts := [request for request in texts if request.key not in known]:
-            with explain_failures(self._name, "generation"), self._loaded_layers():
+            with explain_failures(self._name, "generation"), self._loaded_layers(exact=False):
                 yield from self._generate(texts)
 
     @property
@@ -306,11 +307,18 @@ class HfBackend:
         return self._model
 
     @stage("model load")
-    def _loaded_layers(self) -> AbstractContextManager[None]:
-        """Load the model; its linear layers are packed, where that is possible, inside."""
-        if self._packing is None:
-            self._packing = PackedLinears(self._loaded(), self._packed_weights, self._memory_share)
-        return self._packing.installed()
+    def _loaded_layers(self, exact: bool) -> AbstractContextManager[None]:
+        """Load the model; its linear layers are packed, where that is possible, inside.
+
+        Args:
+            exact: Whether products are rounded as well as torch's own: a score shows their last
+                digits, a text hardly ever does, and single tokens are generated faster without.
+        """
+        if exact not in self._packings:
+            self._packings[exact] = PackedLinears(
+                self._loaded(), self._packed_weights, self._memory_share, exact
+            )
+        return self._packings[exact].installed()
 
     @stage("probe")
     def _scoring_engine(self) -> ScoringEngine:
