@@ -117,3 +117,10 @@ def test_global_mmlu(language: str, facts: Row, preview: Preview) -> None:
     rows = sample_rows("global_mmlu", language, "test.jsonl")
     expected = [oracle.global_mmlu(facts, row) for row in rows]
     same(preview(f"global_mmlu_{language}-1.0-lm-eval", samples=True), expected)
+
+
+@pytest.mark.parametrize("language", GLOBAL_MMLU)
+def test_global_mmlu_lite(language: str, facts: Row, preview: Preview) -> None:
+    rows = sample_rows("global_mmlu_lite", language, "test.jsonl")
+    expected = [oracle.global_mmlu(facts, row) for row in rows]
+    same(preview(f"global_mmlu_lite_{language}-1.0-lm-eval", samples=True), expected)
