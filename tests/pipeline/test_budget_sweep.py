@@ -247,7 +247,7 @@ def test_scores_that_are_no_means_are_refused_by_name() -> None:
 def test_parts_are_not_compared(tmp_path: Path) -> None:
     swept(output_path=tmp_path / "one.json")
     swept(output_path=tmp_path / "two.json")
-    with pytest.raises(ResultError, match="no task id in common"):
+    with pytest.raises(ResultError, match="prompts have no scores of their own"):
         tenbin.compare(tmp_path / "one.json", tmp_path / "two.json")
 
 

@@ -95,6 +95,12 @@ def pairs_of(
                 )
             )
     if not pairs and not grouped:
+        if any(cell.config.role == "part" for cell in cells[0].values()):
+            raise ResultError(
+                f"{sides[0].name} is a sweep on a budget: its prompts have no scores of their own",
+                "`tenbin sweep RUN` shows the distribution of each run; to compare two models, run "
+                "one template in full with both",
+            )
         raise ResultError(
             "the runs have no task id in common",
             "say which belong together with --map ID_IN_FIRST=ID_IN_OTHER; "
