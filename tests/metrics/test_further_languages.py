@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tenbin.errors import TaskError
-from tenbin.metrics.extraction import read_flexible
 from tenbin.metrics.extraction.explain import explain_flexible
+from tenbin.metrics.extraction.flexible import read_flexible
 from tenbin.metrics.extraction.phrases import (
     KEYS,
     LANGUAGES,
