@@ -203,7 +203,7 @@ def candidates_of_comparisons(
         if row.top is None:
             left_out[id] = f"{row.metric} has no points"
         elif row.correlation is None or not row.stderr:
-            left_out[id] = "one of the runs answers every document alike"
+            left_out[id] = "the runs do not differ, or one answers every document alike"
         else:
             one, two = row.value.baseline / row.top, row.value.other / row.top
             # The variance that independent right or wrong answers of this correlation would have.
