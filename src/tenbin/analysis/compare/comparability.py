@@ -107,7 +107,8 @@ def _partial(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
 def _stopping(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
     for cell, where in ((first, "here"), (second, "there")):
         stopping = cell.result.stopping
-        if stopping is not None and cell.id in stopping.decisions:
+        stop = stopping.decisions.get(cell.id) if stopping is not None else None
+        if stopping is not None and stop is not None and stop.decision != "undecided":
             yield Difference(
                 "stopping",
                 f"the run {where} stopped as soon as its difference to {stopping.against} was "
