@@ -112,3 +112,25 @@ def test_percent_and_few_prompts_work_alike() -> None:
     assert plain.gap is None
     for one, other in zip(plain.quantiles, percent.quantiles, strict=True):
         assert other.value == pytest.approx(100 * one.value, abs=1.0)
+
+
+def test_values_beyond_the_highest_have_no_bounds() -> None:
+    generator = np.random.default_rng(5)
+    grid = generator.normal(40, 8, (80, 1)) + generator.normal(0, 6, (80, 20)) + np.arange(20)
+    given = observe(grid, 4, 1).matrix
+    assert (given.top, given.bound) == (1.0, None)
+    found = score_distribution(given, 1)
+    truth = np.quantile(grid.mean(axis=0), QUANTILES)
+    for at, true in zip(found.quantiles, truth, strict=True):
+        assert at.low - 1 <= true <= at.high + 1
+    assert found.quantiles[3].value == pytest.approx(truth[3], abs=2.5)
+    assert found.mean.low is not None and found.mean.high is not None
+    assert found.mean.low <= float(grid.mean()) <= found.mean.high
+
+
+def test_cells_that_are_all_right_leave_room_for_a_wrong_one() -> None:
+    found = score_distribution(observe(np.ones((100, 20)), 4, 1).matrix, 1)
+    assert found.quantiles[-1].high == 1.0
+    assert 0.9 < found.quantiles[0].low < 1.0
+    assert found.gap is None
+    assert all(0.9 < place.low < place.high <= 1.0 for place in found.places)

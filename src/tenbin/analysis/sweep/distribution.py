@@ -255,7 +255,7 @@ def prompt_distribution(prompts: AskedPrompts, seed: int) -> PromptDistribution:
         simultaneous=found.simultaneous,
         places=_places(prompts, found, scores),
         effects=_effects(prompts, seed),
-        advice=advise(found, seed, top=matrix.top),
+        advice=advise(found, seed, top=matrix.bound),
     )
 
 

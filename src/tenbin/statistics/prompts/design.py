@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tenbin.errors import ConfigError, ResultError
+from tenbin.statistics.intervals import within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +41,7 @@ class PromptMatrix:
     clusters: Numbers
     """The number of each document's cluster; documents of one cluster are asked the same."""
     top: float | None = 1.0
-    """The highest value there can be where values run from 0 to it; else None."""
+    """The highest value there should be where values run from 0 to it; else None."""
 
     def __post_init__(self) -> None:
         import numpy as np
@@ -71,6 +72,11 @@ class PromptMatrix:
 
         found: Mask = self.asked & ~np.isnan(self.values)
         return found
+
+    @cached_property
+    def bound(self) -> float | None:
+        """The highest value there can be; None where a value lies below 0 or above `top`."""
+        return self.top if within(self.values[self.observed], self.top) else None
 
     @cached_property
     def filled(self) -> Array:

@@ -117,8 +117,8 @@ def score_distribution(
 
     mean = mean_score(matrix)
     found = prompt_scores(matrix, seed) if scores is None else scores
-    ordered = np.sort(drawn := draw_scores(found, mean, matrix.top, seed, draws), axis=1)
-    gap = _gap(ordered, matrix.top)
+    ordered = np.sort(drawn := draw_scores(found, mean, matrix.bound, seed, draws), axis=1)
+    gap = _gap(ordered, matrix.bound)
     curve = _band(ordered)
     spread = np.quantile(drawn.std(axis=1), (0.5, 0.025, 0.975))
     quantiles = _quantiles(ordered, QUANTILES)

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tenbin.statistics.intervals import Estimate, mean_estimate, t_interval, wilson_interval, within
+from tenbin.statistics.intervals import Estimate, mean_estimate, t_interval, wilson_interval
 from tenbin.statistics.prompts.design import PromptMatrix
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def mean_score(matrix: PromptMatrix) -> MeanScore:
     deviations = np.where(kept, per_document - value, 0.0) / n
     present = matrix.sums_by_cluster(kept.astype(float)) > 0
     influence = matrix.sums_by_cluster(deviations)[present]
-    bounded = within(matrix.values[matrix.observed], matrix.top)
-    elsewhere = mean_estimate(value, [influence], n, matrix.top if bounded else None)
+    elsewhere = mean_estimate(value, [influence], n, matrix.bound)
     cells = int(matrix.observed.sum())
     clusters = int(present.sum())
     if clusters < 2:
@@ -62,8 +61,8 @@ def mean_score(matrix: PromptMatrix) -> MeanScore:
     degrees = max(1, min(degrees, clusters - 1))
     if bool(matrix.asked.all()):
         low = high = value
-    elif matrix.top is not None and bounded:
-        low, high = wilson_interval(value, stderr, clusters, degrees, matrix.top)
+    elif matrix.bound is not None:
+        low, high = wilson_interval(value, stderr, clusters, degrees, matrix.bound)
     else:
         low, high = t_interval(value, stderr, degrees)
     return MeanScore(value, stderr, low, high, elsewhere, cells)

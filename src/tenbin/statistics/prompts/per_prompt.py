@@ -73,8 +73,8 @@ def prompt_scores(matrix: PromptMatrix, seed: int, folds: int = FOLDS) -> Prompt
     reach = np.array([t_quantile(max(int(count) - 1, 1)) for count in counts])
     values, errors = bottom + height * values, height * np.sqrt(variances)
     low, high = values - reach * errors, values + reach * errors
-    if matrix.top is not None:
-        low, high = low.clip(0.0, matrix.top), high.clip(0.0, matrix.top)
+    if matrix.bound is not None:
+        low, high = low.clip(0.0, matrix.bound), high.clip(0.0, matrix.bound)
     return PromptScores(
         kept,
         values[kept],
@@ -88,10 +88,10 @@ def prompt_scores(matrix: PromptMatrix, seed: int, folds: int = FOLDS) -> Prompt
 
 def _scale(matrix: PromptMatrix) -> tuple[float, float]:
     """Lowest value and range: the working model is of values from 0 to 1."""
+    if matrix.bound is not None:
+        return 0.0, matrix.bound
     values = matrix.values[matrix.observed]
     low, high = float(values.min()), float(values.max())
-    if matrix.top is not None and low >= 0 and high <= matrix.top:
-        return 0.0, matrix.top
     return low, max(high - low, 1e-12)
 
 
@@ -126,7 +126,9 @@ def _variances(matrix: PromptMatrix, weights: Array, residuals: Array, predicted
     own: Array = unasked * (moved**2).sum(axis=0) * seen / (seen - 1).clip(1)
     expected: Array = (predicted * (1 - predicted)).mean(axis=0) * unasked / seen
     known = count > 1
+    # Cells that are all right say little of the others: one more may have been wrong.
+    least: Array = unasked / seen / (int(matrix.observed.sum()) + 2)
     if not known.any() or float(expected[known].sum()) <= 0:
-        return own
+        return np.maximum(own, least)
     size = float(own[known].sum()) / float(expected[known].sum())
-    return size * expected
+    return np.maximum(size * expected, least)
