@@ -39,7 +39,7 @@ def test_recognised(kind: str, more: dict[str, Any]) -> None:
     ("kind", "more", "reason"),
     [
         ("mistral", {"sliding_window": 16}, "sliding window"),
-        ("gemma2", {}, "other parts"),
+        ("gemma2", {"layer_types": ["full_attention"] * 2}, "other parts"),
         ("gpt2", {"n_embd": 32, "n_layer": 2, "n_head": 4}, "modules"),
         ("llama", {"hidden_act": "gelu"}, "SiLU"),
         ("mixtral", {"num_local_experts": 2}, "other parts"),
