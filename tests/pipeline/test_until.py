@@ -444,7 +444,8 @@ def test_a_comparison_says_that_a_run_was_stopped_by_its_value(
     (row,) = compare_runs(sides, Wanted()).comparisons
     assert [one.kind for one in row.differences] == ["stopping"]
     assert row.n < ROWS and "do not count its looks" in row.differences[0].text
-    evaluated(data, Model(0.6), until="decided", against=baseline, output_path=out, overwrite=True)
+    again = {"until": "decided", "against": baseline, "output_path": out, "overwrite": True}
+    evaluated(data, Model(0.6, "another model"), **again)
     undecided = read_run(out)
     sides[1] = Side(out, undecided.result, list(undecided.samples()))
     (row,) = compare_runs(sides, Wanted()).comparisons
