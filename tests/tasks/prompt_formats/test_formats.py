@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -109,6 +111,38 @@ def test_ids_and_texts_stay_what_they_are(questions: Task, inferences: Task) -> 
         "f-110210210001000004",
         "f-100001302110010002",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "shots", "digest"),
+    [
+        ("jcommonsenseqa-1.1", 0, "a35676b01d422ce8"),
+        ("jcommonsenseqa-1.1", 3, "50e94dd0d15ee94f"),
+        ("jnli-1.3", 0, "bafc55652cdfa4f1"),
+        ("jnli-1.3", 3, "59af023a7556bdcb"),
+    ],
+)
+def test_the_hundred_formats_of_published_tables(name: str, shots: int, digest: str) -> None:
+    """Ids, texts and their order, as the committed matrices of correctness have them."""
+    task = REGISTRY.task(*name.rsplit("-", 1))
+    made = []
+    for one in sample_formats(task, 100, 1234, shots=shots):
+        template = format_template(task, one.id)
+        assert isinstance(template.choices, tuple)
+        made.append(
+            [
+                one.id,
+                template.description,
+                template.text,
+                list(template.choices),
+                template.target,
+                template.target_delimiter,
+                template.fewshot_delimiter,
+                template.reverses_examples,
+            ]
+        )
+    written = json.dumps(made, ensure_ascii=False).encode()
+    assert hashlib.sha256(written).hexdigest()[:16] == digest
 
 
 def test_the_sample_is_reproducible_and_grows(questions: Task) -> None:
