@@ -20,7 +20,8 @@ from tenbin.records import Cell, Outcome
 from tenbin.statistics.bounded import bounded_mean
 from tenbin.statistics.intervals import estimate
 from tenbin.statistics.measured import Measured, measured
-from tenbin.statistics.paired import PairedMember, compare, compare_members
+from tenbin.statistics.paired import compare, compare_members
+from tenbin.statistics.paired_sides import PairedMember
 from tenbin.statistics.permutation import sign_flip
 from tenbin.statistics.power import (
     CORRELATIONS,

@@ -17,7 +17,8 @@ from tenbin.analysis.compare.requirement import (
 )
 from tenbin.errors import ConfigError
 from tenbin.statistics.measured import measured
-from tenbin.statistics.paired import PairedMember, compare_members, holm
+from tenbin.statistics.paired import compare_members, holm
+from tenbin.statistics.paired_sides import PairedMember
 from tests.statistics.worlds import outcomes, with_values
 
 ROW = ComparedScore(

@@ -10,7 +10,8 @@ import pytest
 from tenbin.errors import ResultError
 from tenbin.statistics.groups import Member, group_estimates
 from tenbin.statistics.measured import Measured, measured
-from tenbin.statistics.paired import PairedMember, compare, compare_members
+from tenbin.statistics.paired import compare, compare_members
+from tenbin.statistics.paired_sides import PairedMember
 from tenbin.statistics.power import mcnemar_power
 from tests.statistics.test_paired import clustered_pair
 from tests.statistics.worlds import outcomes, with_values

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from tenbin.errors import ResultError
 from tenbin.statistics.bootstrap import Resampling, bootstrap
-from tenbin.statistics.groups import Joined, Member, join_members
 from tenbin.statistics.intervals import t_quantile
 from tenbin.statistics.measured import Measured
 from tenbin.statistics.paired_means import PairedMeans
+from tenbin.statistics.paired_sides import PairedMember, PairedSides
 from tenbin.statistics.permutation import swap_sides
 from tenbin.statistics.power import LEVEL, detectable_difference
-from tenbin.statistics.selection import on_shared_documents, widened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,18 +76,6 @@ class FamilyComparison(Comparison):
     wide_high: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PairedMember:
-    """Two sides of one task, or of one task of a group."""
-
-    family: str
-    """Members of one family may ask the same items."""
-    baseline: Measured
-    other: Measured
-    weight: float | None = 1.0
-    """In the mean of the group; None: as many as it has documents."""
-
-
 def compare(
     baseline: Measured,
     other: Measured,
@@ -140,7 +126,7 @@ def compare_members(
     """
     import numpy as np
 
-    pairs = _Pairs.of(members)
+    pairs = PairedSides.of(members)
     steps = np.concatenate([two.values - one.values for one, two in pairs.sides])
     better = steps if higher_is_better else -steps
     level = LEVEL / (tests or 1)
@@ -186,74 +172,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Both sides of each member on the documents that both scored."""
-
-    sides: list[tuple[Measured, Measured]]
-    weights: list[float]
-    """Of each member, together 1."""
-    joined: Joined
-
-    @classmethod
-    def of(cls, members: Sequence[PairedMember]) -> _Pairs:
-        sides, weights, units = [], [], []
-        for member in members:
-            if member.baseline.linear != member.other.linear:
-                raise ResultError("the two sides are scores of different kinds")
-            first, second = on_shared_documents([member.baseline, member.other])
-            if not first.documents:
-                continue
-            if not (math.isfinite(first.value) and math.isfinite(second.value)):
-                raise ResultError(
-                    "a score is beyond the range of a float",
-                    "compare another metric: perplexity per byte instead of per word, for one",
-                )
-            if first.features.shape[1] != second.features.shape[1]:
-                first, second = widened([first, second])
-            sides.append((first, second))
-            weights.append(len(first.documents) if member.weight is None else member.weight)
-            units.append(Member(member.family, first))
-            if first.clusters != second.clusters:
-                # Data may differ where the user allows it: what either side joins belongs together.
-                units[-1] = Member(member.family, _jointly_clustered(first, second))
-        if not sides:
-            raise ResultError(
-                "the two sides share no scored document",
-                "compare runs of the same data, split and language",
-            )
-        total = sum(weights)
-        return cls(sides, [weight / total for weight in weights], join_members(units))
-
-    def values(self) -> tuple[float, float]:
-        """The mean of each side."""
-        if len(self.sides) == 1:
-            first, second = self.sides[0]
-            return first.value, second.value
-        pairs = list(zip(self.sides, self.weights, strict=True))
-        return (
-            math.fsum(weight * first.value for (first, _), weight in pairs),
-            math.fsum(weight * second.value for (_, second), weight in pairs),
-        )
-
-    def correlation(self) -> float | None:
-        """Between the two sides over documents; members have means of their own."""
-        import numpy as np
-
-        parts = [
-            [side.values - side.values.mean() for side in member if len(side.documents)]
-            for member in self.sides
-        ]
-        one, two = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
-        spread = math.sqrt(float(one @ one) * float(two @ two))
-        return float(one @ two) / spread if spread > 1e-12 else None
-
-
-def _jointly_clustered(first: Measured, second: Measured) -> Measured:
-    numbers = join_members([Member("", first), Member("", second)]).clusters[0]
-    return replace(first, clusters=tuple(str(number) for number in numbers))
-
-
-@dataclass(frozen=True, slots=True)
 class _Found:
     """What is computed differently for means and for other scores."""
 
@@ -265,7 +183,7 @@ class _Found:
     detectable: float | None
 
 
-def _of_means(pairs: _Pairs, seed: int, top: float | None, tests: int | None) -> _Found:
+def _of_means(pairs: PairedSides, seed: int, top: float | None, tests: int | None) -> _Found:
     """Means of documents: their differences, summed by cluster, are sufficient."""
     import numpy as np
 
@@ -328,7 +246,7 @@ def _pooled_strata(strata: NDArray[Any], sizes: Array, documents: Array) -> NDAr
     return merged
 
 
-def _of_scores(pairs: _Pairs, seed: int, tests: int | None) -> _Found:
+def _of_scores(pairs: PairedSides, seed: int, tests: int | None) -> _Found:
     """Other functions of sums: both sides are resampled together, and swapped for the test."""
     import numpy as np
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tenbin.analysis.compare.comparability import KINDS, Difference, differences
-from tenbin.analysis.compare.groups import group_metrics, group_pairs
+from tenbin.analysis.compare.groups import GroupMetric, GroupPair, group_metrics, group_pairs
 from tenbin.analysis.compare.pairs import (
     Pair,
     Side,
@@ -65,16 +65,7 @@ def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
         compared_cell(pair, metric, differing[place(pair)][1], outcomes, len(chosen))
         for pair, metric in chosen
     ]
-    scores = []
-    for group in groups:
-        for found in group_metrics(group, wanted):
-            if isinstance(found, str):
-                left_out[group.id] = found
-            else:
-                scores.append(found)
-    named = [id for id in left_out if id in wanted.cells]
-    if named:
-        raise ResultError(f"{named[0]}: cannot be compared: {left_out[named[0]]}")
+    scores = _group_scores(groups, wanted, left_out)
     means = [compared_group(score, differing, outcomes, len(scores)) for score in scores]
     not_compared = _not_compared(pairs)
     if not rows and not means:
@@ -98,6 +89,27 @@ def compare_runs(sides: Sequence[Side], wanted: Wanted) -> ComparisonReport:
         ),
         requirement,
     )
+
+
+def _group_scores(
+    groups: Sequence[GroupPair], wanted: Wanted, left_out: dict[str, str]
+) -> list[GroupMetric]:
+    """The scores that groups are compared by; why others are not goes into `left_out`.
+
+    Raises:
+        ResultError: One that is named cannot be compared.
+    """
+    scores = []
+    for group in groups:
+        for found in group_metrics(group, wanted):
+            if isinstance(found, str):
+                left_out[group.id] = found
+            else:
+                scores.append(found)
+    named = [id for id in left_out if id in wanted.cells]
+    if named:
+        raise ResultError(f"{named[0]}: cannot be compared: {left_out[named[0]]}")
+    return scores
 
 
 def _corrected(rows: Sequence[Score]) -> tuple[Score, ...]:

@@ -24,7 +24,8 @@ from tenbin.results.samples import Outcomes
 from tenbin.results.schema import MetricDetail, Sample
 from tenbin.statistics.groups import scaled
 from tenbin.statistics.measured import Measured, measured
-from tenbin.statistics.paired import PairedMember, compare_members
+from tenbin.statistics.paired import compare_members
+from tenbin.statistics.paired_sides import PairedMember
 
 Place: TypeAlias = "tuple[int, str, int, str]"
 """What a pair is known by: run and cell of both sides."""
