@@ -19,11 +19,11 @@ from tenbin.backends.base import NONE_KNOWN
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.errors import ConfigError, ResultError, TenbinError
+from tenbin.pipeline.blocks import blocks_in_random_order, looks_in_random_order
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
 from tenbin.pipeline.sweep import execute_sweep
-from tenbin.pipeline.until import blocks_in_random_order, looks_in_random_order
 from tenbin.records import Request, Response
 from tenbin.report.terminal.run_notes import stopping_lines
 from tenbin.results.read import read_run

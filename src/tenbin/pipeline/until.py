@@ -11,17 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from tenbin.errors import ConfigError
 from tenbin.metrics.base import Metric
 from tenbin.metrics.registry import metric_names
+from tenbin.pipeline.blocks import blocks_in_random_order
 from tenbin.pipeline.cells import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import Data, count_prompts
-from tenbin.pipeline.requests import content_key
 from tenbin.pipeline.score import measured_metrics
 from tenbin.records import Cell
 from tenbin.results.schema import BlockEntry, DecidedStop, LookEntry, Stopping, WidthStop
@@ -29,7 +28,6 @@ from tenbin.statistics.intervals import estimate
 from tenbin.statistics.measured import Measured, number_clusters
 from tenbin.statistics.sequential import (
     FEWEST_CLUSTERS,
-    FEWEST_PER_LOOK,
     LEVEL,
     LOOKS,
     Look,
@@ -348,58 +346,6 @@ def check_widths(setups: Sequence[CellSetup], data: Data) -> list[str]:
             "are asked"
         )
     return notices
-
-
-def blocks_in_random_order(
-    plan: Plan, cell: Cell, seed: int, size: int, documents: Mapping[str, float] | None = None
-) -> list[list[int]]:
-    """The prompts of a cell in blocks of whole clusters.
-
-    The order rests on the seed and the names of clusters or documents: tasks and templates that
-    ask the same documents ask them in the same order.
-
-    Args:
-        plan: All prompts.
-        cell: Whose prompts.
-        seed: Of the run.
-        size: Documents of a block, at least; the last may have fewer.
-        documents: Names of those to ask; None: all.
-    """
-    clusters: dict[str, list[int]] = {}
-    for chunk in plan.planned(cell):
-        for one in chunk:
-            prompt = one.prompt
-            if documents is None or prompt.document in documents:
-                name = content_key("until", seed, prompt.group or prompt.document)
-                clusters.setdefault(name, []).append(one.number)
-    blocks: list[list[int]] = [[]]
-    for name in sorted(clusters):
-        if len(blocks[-1]) >= size:
-            blocks.append([])
-        blocks[-1] += clusters[name]
-    return [sorted(block) for block in blocks if block]
-
-
-def looks_in_random_order(
-    plan: Plan, cell: Cell, seed: int, documents: Mapping[str, float]
-) -> list[list[int]]:
-    """The same in as many blocks as a comparison has looks, of about equal size.
-
-    Raises:
-        ConfigError: There are too few clusters.
-    """
-    single = blocks_in_random_order(plan, cell, seed, 1, documents)
-    if len(single) < LOOKS * FEWEST_PER_LOOK:
-        raise ConfigError(
-            f"--until decided: {cell.id} shares {len(single):,} independent documents with the "
-            f"other run; {LOOKS} looks need {LOOKS * FEWEST_PER_LOOK}",
-            "leave --until out, and compare the finished runs with tenbin compare",
-        )
-    total = sum(map(len, single))
-    blocks: list[list[int]] = [[] for _ in range(LOOKS)]
-    for cluster, end in zip(single, accumulate(map(len, single)), strict=True):
-        blocks[min(LOOKS - 1, (end - 1) * LOOKS // total)] += cluster
-    return blocks
 
 
 def width_rules(plan: Plan, setups: Sequence[CellSetup], seed: int) -> list[WidthRule]:
