@@ -176,7 +176,7 @@ def main() -> None:
         "designs": found,
         "setup": setup_facts(),
     }
-    write_result(options.output_dir, options.table.stem, body)
+    write_result(options.output_dir, f"prompt_matrix_{options.table.stem}", body)
 
 
 if __name__ == "__main__":
