@@ -28,7 +28,7 @@ from tenbin.backends.checkpoint.gguf import converted_folder
 from tenbin.backends.checkpoint.location import EMBEDDED_MODEL, locate_model
 from tenbin.backends.registry import open_backend
 from tenbin.config import build_config
-from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.requests import requests_of
 from tenbin.records import Prompt, Request, Response

@@ -17,7 +17,8 @@ from tenbin.backends.base import TokenizerInspector
 from tenbin.backends.checkpoint.location import EMBEDDED_MODEL
 from tenbin.backends.registry import open_inspector
 from tenbin.config import RunConfig, build_config
-from tenbin.pipeline.cells import choose_cells, part_cells
+from tenbin.pipeline.cells.choose import choose_cells
+from tenbin.pipeline.cells.documents import part_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.run import backend_settings
 

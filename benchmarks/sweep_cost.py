@@ -21,7 +21,7 @@ from typing import Any
 from common import HERE, embedded_model, parser, say, setup_facts, write_result
 
 from tenbin.config import build_config
-from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
 
 
 def process(*words: str) -> dict[str, float]:

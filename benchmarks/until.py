@@ -22,7 +22,8 @@ from tenbin.backends.hf.model.prefix_tree import make_packs
 from tenbin.backends.text.encoding import encode_scores
 from tenbin.backends.text.score_collector import ScoreCollector
 from tenbin.config import build_config
-from tenbin.pipeline.cells import CellSetup, choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.progress import Listener

@@ -10,7 +10,7 @@ from typing import Any
 import tenbin
 from tenbin.backends.base import BaseBackend
 from tenbin.config import build_config
-from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.records import Failure, Generate, Prompt, Response, Rolled, Rolling, Score, Scores, Text
 

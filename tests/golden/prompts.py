@@ -17,7 +17,7 @@ from typing import Any
 from tenbin.config import build_config
 from tenbin.data.load import SAMPLE_DATA
 from tenbin.data.sources.pinned import pinned_sets
-from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.records import INSTRUCTIONS, Task
 from tenbin.tasks.registry import Registry, load_registry

@@ -17,7 +17,7 @@ import pytest
 
 from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.data import DataChoice
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.prepare import Data, prompts_of
 from tenbin.pipeline.requests import requests_of, unconditional_request
 from tenbin.prompts.build import PromptSettings

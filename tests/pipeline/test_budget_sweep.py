@@ -13,10 +13,9 @@ import pytest
 import tenbin
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.cli import main
-from tenbin.config import build_config
 from tenbin.errors import ConfigError, ResultError
-from tenbin.pipeline.cells import Share, choose_cells, part_cells
-from tenbin.pipeline.prepare import _design, load_data, prompt_settings, prompts_of
+from tenbin.pipeline.cells.setup import Share
+from tenbin.pipeline.prepare import _design
 from tenbin.records import Document
 from tenbin.report.html.build import build_page
 from tenbin.results.read import read_run
@@ -249,18 +248,6 @@ def test_parts_are_not_compared(tmp_path: Path) -> None:
     swept(output_path=tmp_path / "two.json")
     with pytest.raises(ResultError, match="prompts have no scores of their own"):
         tenbin.compare(tmp_path / "one.json", tmp_path / "two.json")
-
-
-def test_a_part_asks_its_documents_and_no_others() -> None:
-    config = build_config(
-        {"tasks": "jcommonsenseqa", "templates": "all", "budget": "3x", "sample_data": True}
-    )
-    parts = part_cells(config, choose_cells(config))
-    data = load_data(config, parts)
-    for setup in parts:
-        made = list(prompts_of(setup, data, prompt_settings(config), None))
-        documents = data.for_cell(setup)[0].documents
-        assert [one.document for one in made] == [documents[at].id for at in data.asked(setup)]
 
 
 def test_draws_of_examples_are_prompts_too() -> None:

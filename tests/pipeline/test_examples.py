@@ -6,7 +6,7 @@ import pytest
 
 from tenbin.data import DataChoice
 from tenbin.errors import DataError
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.prepare import Data
 from tenbin.records import Cell, Dataset, FewshotPlan, Task, TaskFunction, Template
 from tests.data.written_rows import write_rows

@@ -13,7 +13,7 @@ import tenbin
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.errors import ResultError
-from tenbin.pipeline import cells
+from tenbin.pipeline.cells import choose
 from tenbin.pipeline.finish import CompletedRun
 from tenbin.pipeline.group_scores import summarise_groups
 from tenbin.pipeline.progress import Listener
@@ -128,7 +128,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         translation = translate(read_task_file(file).mapping, file)
         assert translation.task is not None, translation.refusals
         registry.add(LoadedTask(translation.task, {}, file))
-    monkeypatch.setattr(cells, "load_registry", lambda *arguments: registry)
+    monkeypatch.setattr(choose, "load_registry", lambda *arguments: registry)
     return tmp_path
 
 

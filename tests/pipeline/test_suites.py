@@ -12,7 +12,7 @@ import tenbin
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.config import build_config
 from tenbin.errors import ConfigError, DataError
-from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.prepare import load_data
 from tenbin.report.html.summary import run_summary
 from tenbin.report.terminal.console import make_console

@@ -8,7 +8,7 @@ import pytest
 
 from tenbin.config import build_config
 from tenbin.metrics.judge import judge
-from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.records import Prompt, Task, Text
 from tenbin.tasks.registry import load_registry

@@ -74,7 +74,7 @@ def _config(options: argparse.Namespace) -> RunConfig:
 def _to_tenbin(options: argparse.Namespace) -> str:
     from pathlib import Path
 
-    from tenbin.pipeline.cells import reach_of
+    from tenbin.pipeline.task_files import reach_of
     from tenbin.records import DEFAULT_TEMPLATE
     from tenbin.tasks.installed import package_label
     from tenbin.tasks.lm_eval.conversion import to_tenbin
@@ -89,7 +89,7 @@ def _to_lm_eval(options: argparse.Namespace) -> str:
     from pathlib import Path
 
     from tenbin.errors import TaskError
-    from tenbin.pipeline.cells import reach_of
+    from tenbin.pipeline.task_files import reach_of
     from tenbin.tasks.lm_eval.conversion import to_lm_eval
     from tenbin.tasks.lm_eval.reading import read_task_file
     from tenbin.tasks.registry import load_registry

@@ -47,7 +47,7 @@ def execute(options: argparse.Namespace) -> int:
     import json
 
     from tenbin.cli.flags import config_from
-    from tenbin.pipeline.cells import choose_cells
+    from tenbin.pipeline.cells.choose import choose_cells
     from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
     from tenbin.report.terminal.progress import open_progress
 

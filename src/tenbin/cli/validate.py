@@ -76,8 +76,8 @@ def _print_json(value: object) -> None:
 
 def _print_census(config: RunConfig, as_json: bool) -> int:
     from tenbin.errors import ConfigError
-    from tenbin.pipeline.cells import reach_of
     from tenbin.pipeline.census import take_census
+    from tenbin.pipeline.task_files import reach_of
     from tenbin.report.terminal.census import print_census
     from tenbin.report.terminal.progress import open_progress
     from tenbin.tasks.installed import included_place
@@ -105,7 +105,7 @@ def _print_census(config: RunConfig, as_json: bool) -> int:
 def _tasks(options: argparse.Namespace, config: RunConfig) -> list[Task]:
     from pathlib import Path
 
-    from tenbin.pipeline.cells import reach_of
+    from tenbin.pipeline.task_files import reach_of
     from tenbin.tasks.registry import load_registry
 
     reach = reach_of(config)

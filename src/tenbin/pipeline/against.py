@@ -9,7 +9,7 @@ from tenbin.analysis.compare.pairs import Pair, Side, cells_of, refuse_incompara
 from tenbin.errors import ConfigError, ResultError
 from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.blocks import looks_in_random_order
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.finish import RunState, finish
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.until import DecisionRule, StopRule, shared_level

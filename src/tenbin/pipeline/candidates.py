@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenbin.analysis.plan import Candidate
 from tenbin.config import RunConfig
-from tenbin.pipeline.cells import choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.tasks.summary import summary_of
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from tenbin.backends.base import Backend
 from tenbin.errors import ConfigError
 from tenbin.metrics.registry import NO_CHOICE, used_metric
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.records import MetricUse, Task, Thinking
 
 

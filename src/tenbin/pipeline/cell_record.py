@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from tenbin.metrics.registry import tools_of
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.judge import CellCounts, JudgedDocuments
 from tenbin.pipeline.requests import content_key
 from tenbin.records import ExampleWording, Parallel, TaskFunction, TaskOrigin, Template

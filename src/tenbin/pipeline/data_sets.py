@@ -14,9 +14,9 @@ from tenbin.config import RunConfig
 from tenbin.data.fetch import FetchedSplit, fetch
 from tenbin.data.inventory import SplitPlace, locate
 from tenbin.errors import DataError
-from tenbin.pipeline.cells import reach_of
 from tenbin.pipeline.prepare import data_choice
 from tenbin.pipeline.progress import Listener
+from tenbin.pipeline.task_files import reach_of
 from tenbin.records import Task
 from tenbin.tasks.registry import load_registry
 

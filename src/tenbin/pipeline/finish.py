@@ -16,7 +16,7 @@ from typing import Any
 from tenbin.backends.base import Backend
 from tenbin.config import RunConfig
 from tenbin.journal.answers import Answers
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.group_scores import GroupScore, summarise_groups
 from tenbin.pipeline.interrupt import finishing, note_saved, seconds_to_save
 from tenbin.pipeline.judge import JudgedDocuments

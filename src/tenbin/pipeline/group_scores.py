@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tenbin.metrics.base import Metric
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.notices import listed
 from tenbin.pipeline.score import measured_metrics

@@ -17,7 +17,7 @@ from operator import attrgetter
 from tenbin.files.disk_list import CHUNK, DiskList, chunks
 from tenbin.journal.answers import Answers
 from tenbin.metrics.judge import judge
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.plan import Plan, Planned
 from tenbin.pipeline.progress import ProgressCounter
 from tenbin.records import Cell, Outcome, Picked, Prompt, Response, Scores, Task, Text

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError, ResultError
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.prepare import Data
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.record import identify

@@ -22,7 +22,7 @@ from tenbin.errors import JournalError, StorageError
 from tenbin.journal.answers import Answers
 from tenbin.metrics.base import Metric
 from tenbin.metrics.registry import metric_names
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.judge import Judge, Judged
 from tenbin.pipeline.plan import Plan
 from tenbin.records import Cell, Response

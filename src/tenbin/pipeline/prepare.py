@@ -28,9 +28,10 @@ from tenbin.data import (
 from tenbin.errors import AlteredFile, ConfigError, DataError, MissingData
 from tenbin.files.disk_list import DiskList
 from tenbin.metrics.registry import check_question, reference_checks
-from tenbin.pipeline.cells import CellSetup, Share, reach_of
+from tenbin.pipeline.cells.setup import CellSetup, Share
 from tenbin.pipeline.notices import listed
 from tenbin.pipeline.requests import content_key
+from tenbin.pipeline.task_files import reach_of
 from tenbin.prompts.assembly import Chat
 from tenbin.prompts.build import PromptSettings, build_prompts, limited
 from tenbin.prompts.example_pool import Pool

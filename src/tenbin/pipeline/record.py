@@ -10,7 +10,7 @@ from typing import Any
 from tenbin.config import OPTIONS, RunConfig
 from tenbin.metrics.registry import metric_names, used_metric
 from tenbin.pipeline.cell_record import cell_config, finished_config, prompt_entry, template_hash
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.group_scores import GroupScore
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.notices import partial_notice, score_notices, stopping_notices

@@ -21,13 +21,10 @@ from tenbin.journal.store import Journal
 from tenbin.metrics.registry import tools_of
 from tenbin.pipeline.ask import ask
 from tenbin.pipeline.capabilities import suited_cells, thinking_notices
-from tenbin.pipeline.cells import (
-    CellSetup,
-    choose_cells,
-    part_cells,
-    profile_notices,
-    selecting_cells,
-)
+from tenbin.pipeline.cells.choose import choose_cells
+from tenbin.pipeline.cells.documents import part_cells, selecting_cells
+from tenbin.pipeline.cells.per_task import profile_notices
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.finish import (
     CompletedRun,
     RunState,

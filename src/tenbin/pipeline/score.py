@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tenbin.metrics.base import Metric
 from tenbin.metrics.registry import metric_names, metric_of
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.records import Cell, ScoreRow
 from tenbin.statistics.corpus import upper_median

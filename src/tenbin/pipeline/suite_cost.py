@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from tenbin.config import RunConfig, build_config
 from tenbin.errors import TenbinError
-from tenbin.pipeline.cells import CellSetup, choose_cells
+from tenbin.pipeline.cells.choose import choose_cells
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.prepare import Data, data_choice, prompt_settings, prompts_of
 from tenbin.records import Prompt
 from tenbin.tasks.summary import catalogue

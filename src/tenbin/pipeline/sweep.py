@@ -21,7 +21,10 @@ from tenbin.backends.registry import open_backend
 from tenbin.config import CROSSFIT, RunConfig
 from tenbin.errors import ConfigError
 from tenbin.pipeline.capabilities import suited_cells
-from tenbin.pipeline.cells import ALL, CellSetup, choose_cells, part_cells, selecting_cells
+from tenbin.pipeline.cells.choose import choose_cells
+from tenbin.pipeline.cells.documents import part_cells, selecting_cells
+from tenbin.pipeline.cells.setup import CellSetup
+from tenbin.pipeline.cells.templates import ALL
 from tenbin.pipeline.output_folder import check_place, taken_place
 from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener

@@ -17,7 +17,7 @@ from tenbin.errors import ConfigError
 from tenbin.metrics.base import Metric
 from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.blocks import blocks_in_random_order
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import Data, count_prompts

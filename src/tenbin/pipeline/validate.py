@@ -15,8 +15,8 @@ from tenbin.data import DataChoice, DocumentSet, load_documents
 from tenbin.errors import TaskError, TenbinError
 from tenbin.metrics.perplexity import count_characters, count_words
 from tenbin.metrics.registry import check_question, metric_names, reference_checks
-from tenbin.pipeline.cells import trust_of
 from tenbin.pipeline.prepare import data_choice
+from tenbin.pipeline.task_files import trust_of
 from tenbin.prompts.assembly import open_assembly
 from tenbin.prompts.render import whole_text, word
 from tenbin.prompts.worded import Worded

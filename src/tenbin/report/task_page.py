@@ -8,7 +8,7 @@ from pathlib import Path
 from tenbin.config import build_config
 from tenbin.data.sources.pinned import PinnedSet, Split, find_pinned_set
 from tenbin.metrics.registry import metric_names
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.prepare import Data, data_choice, prompt_settings, prompts_of
 from tenbin.prompts.build import PromptSettings
 from tenbin.records import Cell, Citation, Prompt, Task, Template

@@ -29,7 +29,7 @@ from tenbin.analysis.doctor.vocabulary import Spelling, judge_spelling, measure_
 from tenbin.backends.base import TokenizerInspector
 from tenbin.config import RunConfig
 from tenbin.errors import TenbinError
-from tenbin.pipeline.cells import CellSetup
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.prepare import Data, prompt_settings
 from tenbin.prompts.build import build_prompts, limited
 from tenbin.prompts.example_pool import Pool

@@ -11,7 +11,8 @@ from tenbin.analysis.doctor.finding import Severity, worst
 from tenbin.analysis.doctor.vocabulary import Spelling, join_spelling
 from tenbin.backends.registry import open_inspector
 from tenbin.config import AUTO, RunConfig, build_config
-from tenbin.pipeline.cells import choose_cells, profile_notices
+from tenbin.pipeline.cells.choose import choose_cells
+from tenbin.pipeline.cells.per_task import profile_notices
 from tenbin.pipeline.doctor.cell import CellDiagnosis, examine_cell
 from tenbin.pipeline.prepare import load_data
 from tenbin.pipeline.progress import Listener

@@ -14,7 +14,9 @@ from typing import Any
 from tenbin.backends.registry import check_arguments
 from tenbin.config import AUTO, RunConfig, build_config, check_values
 from tenbin.errors import ConfigError, ResultError, TenbinError
-from tenbin.pipeline.cells import CellSetup, choose_cells, selecting_cells
+from tenbin.pipeline.cells.choose import choose_cells
+from tenbin.pipeline.cells.documents import selecting_cells
+from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.output_folder import check_place
 from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import Listener

@@ -1,0 +1,1 @@
+"""Which cells a run has, and what is needed to ask them."""
