@@ -63,7 +63,7 @@ def test_listing_tasks_imports_no_model_or_data_library() -> None:
 
 
 COMMANDS = (
-    "run", "sweep", "report", "serve", "tasks", "data", "preview", "validate", "compare",
+    "run", "sweep", "report", "export", "serve", "tasks", "data", "preview", "validate", "compare",
     "doctor", "consistency",
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from tenbin.api.analyses import (
     consistency,
 )
 from tenbin.api.evaluation import doctor, evaluate, sweep
+from tenbin.api.exports import export
 from tenbin.api.models import Models, evaluate_models
 from tenbin.api.plans import Plan, plan
 from tenbin.api.run import Run, Samples, load_run
@@ -35,6 +36,7 @@ __all__ = [
     "doctor",
     "evaluate",
     "evaluate_models",
+    "export",
     "load_run",
     "plan",
     "sweep",

@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "evaluate a model",
     "sweep": "run all templates of each task, and choose among them without selection bias",
     "report": "write stored runs as one HTML file, and their charts as pictures",
+    "export": "write scores as CSV, Markdown, LaTeX, HTML, a model card or other formats",
     "serve": "serve all runs of a folder in a browser, including unfinished ones",
     "tasks": "list tasks, templates, groups and their data",
     "data": "list the data that tasks read, or fetch it for runs without a network",
