@@ -28,7 +28,7 @@ from tenbin.pipeline.plan import Plan
 from tenbin.pipeline.prepare import load_data, prompt_settings, prompts_of
 from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.run import execute
-from tenbin.pipeline.until import width_rules
+from tenbin.pipeline.until.width import width_rules
 from tenbin.records import Failure, Request, Score
 
 PORTION = 4_096

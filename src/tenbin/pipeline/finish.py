@@ -27,7 +27,7 @@ from tenbin.pipeline.prepare import Data
 from tenbin.pipeline.progress import Listener, ProgressCounter
 from tenbin.pipeline.record import Execution, record, run_file
 from tenbin.pipeline.score import summarise_cells
-from tenbin.pipeline.until import StopRule
+from tenbin.pipeline.until.stop_rule import StopRule
 from tenbin.pipeline.usage import TokenUsage, usage_entry, usage_of_both
 from tenbin.records import Cell, ScoreRow
 from tenbin.records.model_info import engine_notices, engines_of, model_entries

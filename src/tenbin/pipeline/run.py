@@ -46,7 +46,8 @@ from tenbin.pipeline.prepare import (
     prompts_of,
 )
 from tenbin.pipeline.progress import Listener, ProgressCounter
-from tenbin.pipeline.until import StopRule, check_widths, width_rules
+from tenbin.pipeline.until.stop_rule import StopRule
+from tenbin.pipeline.until.width import check_widths, width_rules
 from tenbin.results.folder import RunFolder
 from tenbin.timing import stage, timed
 
@@ -155,7 +156,7 @@ def _prepare(
         folder, replaces, **more,
     )  # fmt: skip
     if any(setup.until == "decided" for setup in suited):
-        from tenbin.pipeline.against import decision_rule
+        from tenbin.pipeline.until.against import decision_rule
 
         rule = decision_rule(state)
     else:

@@ -8,11 +8,12 @@ from tenbin.analysis.compare.comparability import StoredCell, differences
 from tenbin.analysis.compare.pairs import Pair, Side, cells_of, refuse_incomparable
 from tenbin.errors import ConfigError, ResultError
 from tenbin.metrics.registry import metric_names
-from tenbin.pipeline.blocks import looks_in_random_order
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.finish import RunState, finish
 from tenbin.pipeline.judge import JudgedDocuments
-from tenbin.pipeline.until import DecisionRule, StopRule, shared_level
+from tenbin.pipeline.until.blocks import looks_in_random_order
+from tenbin.pipeline.until.decision import DecisionRule, shared_level
+from tenbin.pipeline.until.stop_rule import StopRule
 from tenbin.records import Failure, Prompt
 from tenbin.results.read import read_run
 from tenbin.results.samples import Outcomes, make_sample, outcomes_of
