@@ -60,6 +60,13 @@ class Swept:
         """Task and version, as tables show it."""
         return f"{self.name} {self.version}"
 
+    @property
+    def top(self) -> float | None:
+        """The highest value a document can have; None for perplexities."""
+        if not self.higher_is_better and not self.options[0].together.linear:
+            return None
+        return 100.0 if self.percent else 1.0
+
 
 def swept_tasks(
     result: RunResult, outcomes: Outcomes, metric: str | None = None, *, selecting: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenbin.analysis.sweep.report import TaskSweep
+from tenbin.analysis.sweep.task_sweep import TaskSweep
 from tenbin.report.charts.draw import Chart, Palette, Row, values
 
 

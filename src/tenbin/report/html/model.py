@@ -14,7 +14,7 @@ from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetRepo
 from tenbin.analysis.document import to_json
 from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
-from tenbin.analysis.sweep.report import TaskSweep
+from tenbin.analysis.sweep.task_sweep import TaskSweep
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.analysis.sweep.report import (
-    AllTogether,
-    Choice,
-    OptionDifference,
-    OptionReport,
-    SweepReport,
-    TaskSweep,
-)
+from tenbin.analysis.sweep.choice import Choice
+from tenbin.analysis.sweep.differences import AllTogether, OptionDifference
+from tenbin.analysis.sweep.report import SweepReport
 from tenbin.analysis.sweep.score import Score
+from tenbin.analysis.sweep.task_sweep import OptionReport, TaskSweep
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.report.terminal.distribution import print_distribution
 from tenbin.report.terminal.run_notes import (
