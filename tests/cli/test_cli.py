@@ -64,7 +64,7 @@ def test_listing_tasks_imports_no_model_or_data_library() -> None:
 
 COMMANDS = (
     "run", "sweep", "report", "export", "serve", "tasks", "data", "preview", "validate", "compare",
-    "doctor", "consistency",
+    "leaderboard", "doctor", "consistency",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from tenbin.api.analyses import (
 )
 from tenbin.api.evaluation import doctor, evaluate, sweep
 from tenbin.api.exports import export
+from tenbin.api.leaderboards import Leaderboard, leaderboard
 from tenbin.api.models import Models, evaluate_models
 from tenbin.api.plans import Plan, plan
 from tenbin.api.run import Run, Samples, load_run
@@ -22,6 +23,7 @@ __all__ = [
     "Comparison",
     "Consistency",
     "Diagnosis",
+    "Leaderboard",
     "Listener",
     "Models",
     "OptionOrder",
@@ -37,6 +39,7 @@ __all__ = [
     "evaluate",
     "evaluate_models",
     "export",
+    "leaderboard",
     "load_run",
     "plan",
     "sweep",

@@ -24,6 +24,7 @@ COMMANDS = {
     "validate": "check tasks: schema, fields, labels, leaks, every template",
     "import-task": "write an lm-eval task file in tenbin's form, or a task for lm-eval",
     "compare": "compare stored runs document by document",
+    "leaderboard": "show stored runs as one table of models, with rank intervals",
     "plan": "tell how many documents a difference needs, before anything is run",
     "doctor": "diagnose tasks and templates with a model's tokenizer, before loading the model",
     "consistency": "compare the answers to parallel items, language by language, from stored runs",

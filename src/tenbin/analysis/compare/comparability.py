@@ -217,14 +217,7 @@ def _prompts(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
         return
     text = f"{len(changed):,} of {len(shared):,} shared documents have other prompts"
     text += f" (document {changed[0]} for one)"
-    causes = [
-        f"{name} {one!r} here, {two!r} there"
-        for name in _SETTINGS
-        if (one := _setting(first, name)) != (two := _setting(second, name))
-    ]
-    hashes = [cell.result.prompts[cell.id].template_hash for cell in (first, second)]
-    if hashes[0] != hashes[1]:
-        causes.append("the template's own words")
+    causes = prompt_causes(first, second)
     dropped = [
         sum(cell.samples[d].dropped_examples or 0 for d in shared) for cell in (first, second)
     ]
@@ -235,11 +228,23 @@ def _prompts(first: StoredCell, second: StoredCell) -> Iterator[Difference]:
     yield Difference("prompts", f"{text}: {'; '.join(causes)}" if causes else text)
 
 
+def prompt_causes(first: StoredCell, second: StoredCell) -> list[str]:
+    """Options and words of the template by which the prompts of two cells differ."""
+    causes = [
+        f"{name} {one!r} here, {two!r} there"
+        for name in _SETTINGS
+        if (one := setting(first.result, name)) != (two := setting(second.result, name))
+    ]
+    hashes = [cell.result.prompts[cell.id].template_hash for cell in (first, second)]
+    return causes if hashes[0] == hashes[1] else [*causes, "the template's own words"]
+
+
 def _asked(sample: Sample) -> tuple[object, ...]:
     return sample.prompt, sample.continuations, sample.stop, sample.max_gen_toks
 
 
-def _setting(cell: StoredCell, name: str) -> object:
-    value = cell.result.config.get(name)
+def setting(result: RunResult, name: str) -> object:
+    """An option of a run; None where it has none."""
+    value = result.config.get(name)
     # Runs of earlier versions do not name options that they did not have.
     return None if value == {} else value

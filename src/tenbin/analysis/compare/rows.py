@@ -68,9 +68,14 @@ class _Sides:
 
     @property
     def top(self) -> float | None:
-        """Perplexities have no highest value; all other metrics run from 0 to 1 or to 100."""
-        unbounded = self.detail.states("weight") or self.detail.aggregation == "perplexity"
-        return None if unbounded else 100.0 if self.detail.unit == "%" else 1.0
+        """As `top_of` has it."""
+        return top_of(self.detail)
+
+
+def top_of(detail: MetricDetail) -> float | None:
+    """Perplexities have no highest value; all other metrics run from 0 to 1 or to 100."""
+    unbounded = detail.states("weight") or detail.aggregation == "perplexity"
+    return None if unbounded else 100.0 if detail.unit == "%" else 1.0
 
 
 def compared_cell(

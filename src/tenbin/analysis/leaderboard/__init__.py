@@ -1,0 +1,34 @@
+"""Models × tasks and groups of stored runs, with rank intervals.
+
+models        which runs are of one model, and what rows are called
+columns       which cells stand in one column
+marks         what cells of one column do not have in common
+ranking       their documents and ranks
+arrangement   sections and labels
+report        the records that come out
+table         the same in long form
+build         joins these
+"""
+
+from tenbin.analysis.leaderboard.build import build_leaderboard
+from tenbin.analysis.leaderboard.models import COLUMNS, Source
+from tenbin.analysis.leaderboard.report import (
+    By,
+    LeaderboardCell,
+    LeaderboardColumn,
+    LeaderboardModel,
+    LeaderboardReport,
+    LeaderboardRun,
+)
+
+__all__ = [
+    "COLUMNS",
+    "By",
+    "LeaderboardCell",
+    "LeaderboardColumn",
+    "LeaderboardModel",
+    "LeaderboardReport",
+    "LeaderboardRun",
+    "Source",
+    "build_leaderboard",
+]

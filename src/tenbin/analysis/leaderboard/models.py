@@ -1,0 +1,93 @@
+"""Which runs are of one model, and what rows are called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tenbin.analysis.compare.comparability import setting
+from tenbin.results.folder import RESULT
+from tenbin.results.schema import RunResult, Sample
+
+_OF_THE_MODEL = (
+    "apply_chat_template",
+    "chat_template_args",
+    "fewshot_as_multiturn",
+    "system_instruction",
+    "system_prompt",
+)
+"""Options that make another model of the same weights."""
+COLUMNS = ("gold", "group")
+"""Columns of the samples that are needed, besides the required ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stored run."""
+
+    name: str
+    """How the user knows it: its path."""
+    result: RunResult
+    samples: Callable[[], Iterable[Sample]]
+    """Reads its samples, at least the columns `COLUMNS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A row."""
+
+    name: str
+    sources: tuple[Source, ...]
+    """Its runs, the newest first."""
+
+
+def models_of(sources: Sequence[Source]) -> list[Model]:
+    """Runs with the same weights and the same chat settings are one model.
+
+    A model is called what its backend calls it. Where two are called the same, the file or folder
+    of their newest runs tells them apart, which has the `name` of an entry of `models:`.
+    """
+    rows: dict[tuple[str, ...], list[Source]] = {}
+    for source in sources:
+        own = [repr(setting(source.result, name) or None) for name in _OF_THE_MODEL]
+        key = (source.result.fingerprint, source.result.model_name, *own)
+        rows.setdefault(key, []).append(source)
+    newest = [sorted(own, key=lambda one: one.result.date, reverse=True) for own in rows.values()]
+    names = [_base(own[0].result.model_name) for own in newest]
+    counts = Counter(names)
+    names = [
+        name if counts[name] == 1 else _told_apart(name, own[0])
+        for name, own in zip(names, newest, strict=True)
+    ]
+    return [Model(name, tuple(own)) for name, own in zip(_numbered(names), newest, strict=True)]
+
+
+def _base(name: str) -> str:
+    return PurePath(name).name or name
+
+
+def _stem(path: str) -> str:
+    """What the user called a run: `small` for small.json, small.run and small/result.json."""
+    place = PurePath(path)
+    place = place.parent if place.name == RESULT else place
+    return place.stem if place.suffix in (".json", ".run") else place.name
+
+
+def _told_apart(name: str, run: Source) -> str:
+    """A name that another row has too, with what the user called the run."""
+    stem = _stem(run.name)
+    # The scripted backend calls every model by its own name.
+    says_nothing = name == (run.result.engine or {}).get("name")
+    return stem if says_nothing or name in stem else f"{name} {stem}"
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """What is still the same gets a number, so that no two rows are mixed up."""
+    counts, seen = Counter(names), Counter[str]()
+    numbered = []
+    for name in names:
+        seen[name] += 1
+        numbered.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
+    return numbered
