@@ -73,4 +73,4 @@ def open_page(chromium: Any) -> Iterator[OpenPage]:
     yield open_file
     for context in contexts:
         context.close()
-    assert not faults
+    assert not faults, faults

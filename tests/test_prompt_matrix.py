@@ -35,7 +35,9 @@ def test_designs_are_drawn_from_a_table_and_compared_with_all_of_it(tmp_path: Pa
         cwd=ROOT / "benchmarks",
         capture_output=True,
     )  # fmt: skip
-    found = json.loads((tmp_path / "out" / "made_up.json").read_text(encoding="utf-8"))
+    found = json.loads(
+        (tmp_path / "out" / "prompt_matrix_made_up.json").read_text(encoding="utf-8")
+    )
     assert found["mean"] == round(float(right.mean()), 4)
     assert (found["documents"], found["prompts"]) == (60, 12)
     part, whole = found["designs"]["3x"], found["designs"]["12x"]

@@ -22,7 +22,7 @@ new = {name.partition(".")[0] for name in set(sys.modules) - before}
 unwanted = {"datasets", "pyarrow", "rich", "yaml", "pydantic", "jinja2", "httpx", "scipy"} & new
 stages = {name for name in sys.modules if name.startswith("tenbin.")}
 known = ("tenbin.backends", "tenbin.records", "tenbin.errors", "tenbin.version")
-known += ("tenbin.files", "tenbin.sandbox")
+known += ("tenbin.files", "tenbin.sandbox", "tenbin.timing")
 print(unwanted, {name for name in stages if not name.startswith(known)})
 sys.exit(bool(unwanted or any(not name.startswith(known) for name in stages)))
 """

@@ -113,6 +113,21 @@ def test_every_text_of_the_interface_is_known() -> None:
     assert not used - set(messages("en"))
 
 
+def test_scripts_define_every_name_once() -> None:
+    """They are joined into one: the later of two functions of one name would serve both callers."""
+    folder = files("tenbin.report.html") / "assets"
+    scripts = [
+        one.read_text(encoding="utf-8") for one in folder.iterdir() if one.name.endswith(".js")
+    ]
+    names = [
+        name
+        for script in scripts
+        for name in re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script, re.M)
+    ]
+    assert names
+    assert sorted(names) == sorted(set(names))
+
+
 def test_assets_travel_with_the_package() -> None:
     names = {one.name for one in (files("tenbin.report.html") / "assets").iterdir()}
     assert {"main.js", "page.css", "messages.en.json", "messages.ja.json"} <= names

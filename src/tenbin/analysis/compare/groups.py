@@ -69,6 +69,10 @@ def group_pairs(
             if isinstance(members, str):
                 refused[id] = members
                 continue
+            absent = [a for a, b in members if a not in cells[one] or b not in cells[two]]
+            if absent:
+                refused[id] = f"{absent[0]} has no samples in one of the runs"
+                continue
             pairs = [Pair(one, two, cells[one][a], cells[two][b]) for a, b in members]
             found.append(GroupPair(one, two, id, other_id, here, there, tuple(pairs)))
     return found, refused

@@ -76,7 +76,8 @@ def sweep_report(result: RunResult, outcomes: Outcomes, metric: str | None = Non
 _REPLACED = frozenset(
     {
         "tasks", "template", "templates", "formats", "chat_formats", "exclude_formats",
-        "num_fewshot", "num_fewshot_sweep", "seeds", "rotations", "select_on", "limit",
+        "num_fewshot", "num_fewshot_sweep", "seeds", "rotations", "rotated_share",
+        "select_on", "limit",
         "output_path", "cache_dir", "budget", "then",
     }
 )  # fmt: skip

@@ -21,7 +21,7 @@ from tenbin.backends.hf.model.memory import input_device, send
 from tenbin.backends.hf.model.prefix_tree import Pack
 
 if TYPE_CHECKING:
-    from tenbin.backends.hf.generation.fused_decode import FusedDecode
+    from tenbin.backends.hf.generation.fused_decode_triton import FusedDecode
     from tenbin.backends.hf.generation.paged_cache import PagedCache
 
 
@@ -48,7 +48,7 @@ class ModelRunner:
         self.fused: FusedDecode | None = None
         if fused:
             # Its kernels need Triton, which is there only with a GPU.
-            from tenbin.backends.hf.generation.fused_decode import FusedDecode
+            from tenbin.backends.hf.generation.fused_decode_triton import FusedDecode
 
             self.fused = FusedDecode(base)
 

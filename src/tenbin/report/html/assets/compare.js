@@ -38,12 +38,12 @@ export function compareView() {
     make("p", {}, say("compare_note")),
     make("ol", { class: "runs" }, RUNS.map((run, at) => make("li", {}, foreign(run.model), " ", make("span", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" }), ` · ${moment(run.facts.date)}`)))),
     compared.error ? make("section", { class: "refused" }, make("p", { class: "caution" }, say("not_comparable")), make("pre", { class: "command" }, compared.error)) : null,
-    ...(compared.comparisons?.length ? [differenceTable(compared, compared.comparisons, say("differences")).element, ...groupTable(compared), foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changes(compared)] : [sideTable().element]),
+    ...(compared.comparisons?.length ? [differenceTable(compared, compared.comparisons, say("differences")).element, ...groupDifferenceTable(compared), foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changes(compared)] : [sideTable().element]),
   ];
 }
 
 /** The groups of both runs, paired over the documents of all their tasks. */
-function groupTable(compared) {
+function groupDifferenceTable(compared) {
   if (!compared.groups?.length) return [];
   return [make("h2", {}, say("groups")), make("p", { class: "note" }, say("group_differences_note")), differenceTable(compared, compared.groups, say("groups")).element];
 }
