@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,16 @@ def test_it_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert lines[0] == "| model | made<br>2-shot<br>acc ↑ %<br>n = 29 |"
     assert lines[2].startswith("| org/small | 65.52 [")
     assert lines[3].startswith("| org/large | 65.52 [")
+
+
+def test_it_prints_utf_8_whatever_the_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    assert main(["export", two_runs(tmp_path)[0], "--to", "markdown"]) == 0
+    sys.stdout.flush()
+    assert "acc ↑ share" in printed.getvalue().decode()
 
 
 def test_it_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

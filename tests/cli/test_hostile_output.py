@@ -119,6 +119,10 @@ def test_runs_and_what_is_made_of_them_show_it(folder: Path, tenbin: Command) ->
     assert_harmless(out, err)
     code, out, err = tenbin("consistency", "one.json")
     assert_harmless(out, err)
+    for to in ("csv", "markdown", "latex", "html-table", "jsonl", "model-card", "every-eval-ever"):
+        code, out, err = tenbin("export", "one.json", "--to", to)
+        assert code == 0, err
+        assert_harmless(out, err)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print or write the scores."""
+    import io
     import sys
     from pathlib import Path
 
@@ -80,7 +81,11 @@ def execute(options: argparse.Namespace) -> int:
         Evaluator(options.evaluator, options.relationship),
     )
     if options.output is None:
-        sys.stdout.write(export_text(runs, options.to, settings))
+        text = export_text(runs, options.to, settings)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # The formats are UTF-8, as in a file, whatever the terminal's language.
+            sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.write(text)
         return 0
     for file in write_export(runs, options.to, settings, Path(options.output)):
         print(f"export   {file}")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Literal
 
+from tenbin.report.export.jsonl import harmless_json
 from tenbin.report.export.names import hub_id, model_label
 from tenbin.report.export.numbers import Unit, show_score
 from tenbin.report.export.published import find_source
 from tenbin.report.export.table import Cell, Column, NamedRun, build_table
 from tenbin.results.schema import CellConfig, RunResult
-from tenbin.sandbox.printable import visible
 from tenbin.version import __version__
 
 SCHEMA_VERSION = "0.3.0"
@@ -80,7 +79,7 @@ def to_every_eval_ever(
             _result(result, column, cell, percent) for column, cell in row if cell.score is not None
         ],
     }
-    return json.dumps(_visible(document), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return harmless_json(document, indent=2) + "\n"
 
 
 def _model(run: NamedRun) -> dict[str, Any]:
@@ -245,12 +244,3 @@ def _known(values: dict[str, object]) -> Iterator[tuple[str, str]]:
     for name, value in values.items():
         if value is not None and value != "":
             yield name, str(value)
-
-
-def _visible(value: Any) -> Any:
-    """The document with control characters of all texts made visible."""
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, dict):
-        return {name: _visible(one) for name, one in value.items()}
-    return [_visible(one) for one in value] if isinstance(value, list) else value

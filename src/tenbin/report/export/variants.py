@@ -84,8 +84,8 @@ def asked_cell(result: RunResult, id: str) -> Asked:
     }
     if config.num_fewshot:
         facts["seed"] = f"seed {config.seed}"
-        if config.fewshot_split and config.fewshot_split != config.split:
-            facts["examples"] = _data("examples from", files.get(config.fewshot_split, ()))
+        pool = config.fewshot_split or config.split
+        facts["examples"] = _data(f"examples from {pool}", files.get(pool, ()))
     return Asked(config.task, facts)
 
 
