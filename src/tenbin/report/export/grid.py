@@ -60,11 +60,14 @@ def arrange(table: ScoreTable, percent: bool, rows: Rows | None = None) -> Grid:
         few = len(table.runs) > 1 and len(table.columns) <= _FEW_COLUMNS
         rows = "models" if few else "tasks"
     marks = _Marks(table)
+    counted = [_count(table, at) is None for at in range(len(table.columns))]
     cells = [
-        [_cell(cell, column, percent, marks, _count(table, at) is None) for at, (cell, column) in
-         enumerate(zip(row, table.columns, strict=True))]
+        [
+            _cell(cell, column, percent, marks, count)
+            for cell, column, count in zip(row, table.columns, counted, strict=True)
+        ]
         for row in table.cells
-    ]  # fmt: skip
+    ]
     footnotes = (*marks.footnotes(), *(Footnote("", visible(note)) for note in _notes(table)))
     if rows == "models":
         return Grid(
@@ -132,7 +135,8 @@ def _cell(cell: Cell, column: Column, percent: bool, marks: _Marks, counted: boo
 
 def _count(table: ScoreTable, at: int) -> int | None:
     """The number of documents of a column; None if scores have different ones."""
-    counts = {row[at].score.detail.n for row in table.cells if row[at].score is not None}  # type: ignore[union-attr]
+    scores = [row[at].score for row in table.cells]
+    counts = {score.detail.n for score in scores if score is not None}
     return counts.pop() if len(counts) == 1 else None
 
 

@@ -14,7 +14,13 @@ from typing import Literal
 
 from tenbin.report.export.numbers import Unit, find_unit
 from tenbin.report.export.remarks import score_remarks
-from tenbin.report.export.variants import Asked, asked_cell, asked_group, find_variants
+from tenbin.report.export.variants import (
+    Asked,
+    Variant,
+    asked_cell,
+    asked_group,
+    find_variants,
+)
 from tenbin.results.schema import MetricScore, RunResult
 
 Kind = Literal["group", "task"]
@@ -90,32 +96,38 @@ def build_table(runs: Sequence[NamedRun], all_metrics: bool = False) -> ScoreTab
     for (kind, id), found in variants.items():
         for number, variant in enumerate(found.variants):
             members = [run for run, of in zip(runs, found.of_run, strict=True) if of == number]
+            told = score_remarks([run.result for run in members], kind, id)
+            remarks = dict(zip((run.name for run in members), told, strict=True))
             for metric in _metrics(members, kind, id, all_metrics):
-                scores = [_score(run.result, kind, id, metric) for run in members]
-                known = [score for score in scores if score is not None]
-                column = Column(
-                    kind,
-                    id,
-                    variant.asked.task,
-                    metric,
-                    variant.asked.shots,
-                    variant.text,
-                    find_unit(known),
-                    known[0].detail.higher_is_better,
-                )
+                column = _column(members, kind, id, metric, variant)
                 columns.append(column)
-                remarks = score_remarks([run.result for run in members], kind, id)
-                own = dict(zip((run.name for run in members), remarks, strict=True))
                 cells.append(
                     [
-                        _cell(run.result, column, own[run.name])
-                        if run.name in own
-                        else _missing(run.result, column, variant.asked, asked[at])
-                        for at, run in enumerate(runs)
+                        _cell(run.result, column, remarks[run.name])
+                        if of == number
+                        else _missing(run.result, column, variant.asked, own)
+                        for run, of, own in zip(runs, found.of_run, asked, strict=True)
                     ]
                 )
     rows = tuple(tuple(column[at] for column in cells) for at in range(len(runs)))
     return ScoreTable(tuple(runs), tuple(columns), rows, tuple(_notes(columns)))
+
+
+def _column(
+    members: Sequence[NamedRun], kind: Kind, id: str, metric: str, variant: Variant
+) -> Column:
+    scores = [_score(run.result, kind, id, metric) for run in members]
+    known = [score for score in scores if score is not None]
+    return Column(
+        kind=kind,
+        id=id,
+        task=variant.asked.task,
+        metric=metric,
+        shots=variant.asked.shots,
+        variant=variant.text,
+        unit=find_unit(known),
+        higher_is_better=known[0].detail.higher_is_better,
+    )
 
 
 def _asked(result: RunResult) -> dict[tuple[Kind, str], Asked]:
