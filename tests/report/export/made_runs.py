@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tenbin.report.export import NamedRun
@@ -15,7 +16,7 @@ from tenbin.results.schema import (
 )
 from tests.results.made_result import cell_config
 
-Scores = dict[str, tuple[float | None, float | None, float | None]]
+Scores = Mapping[str, tuple[float | None, float | None, float | None]]
 """Metric → value and interval."""
 
 
@@ -43,10 +44,10 @@ def data_file(sha256: str = "a" * 64, **changes: Any) -> DataFileEntry:
 
 def run(
     name: str,
-    tasks: dict[str, Scores],
+    tasks: Mapping[str, Scores],
     configs: dict[str, CellConfig] | None = None,
     details: dict[str, dict[str, MetricDetail]] | None = None,
-    groups: dict[str, tuple[Scores, list[str]]] | None = None,
+    groups: Mapping[str, tuple[Scores, list[str]]] | None = None,
     **changes: Any,
 ) -> NamedRun:
     """A run with a score for each metric of each task, and of each group."""

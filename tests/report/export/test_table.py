@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_the_same_task_shares_a_column() -> None:
     ids=["shots", "data", "template", "choices"],
 )
 def test_what_was_asked_otherwise_has_its_own_column(
-    changes: dict[str, object], told: tuple[str, str]
+    changes: dict[str, Any], told: tuple[str, str]
 ) -> None:
     table = build_table([run("a", {"jnli": ACC}), run("b", {"jnli": OTHER}, **changes)])
     assert len(table.columns) == 2
