@@ -187,6 +187,16 @@ def test_other_kinds_of_results() -> None:
     }  # fmt: skip
 
 
+def test_folders_of_the_machine_stay_there() -> None:
+    model = {"model": "/home/me/small", "adapter": "/home/me/lora"}
+    made = run("small", {"jnli": ACC}, model=model, skipped={"xnli": "not in /home/me"})
+    written = document(made)
+    assert "/home/me" not in json.dumps(written)
+    assert written["model_info"]["id"] == "small"
+    assert written["model_info"]["additional_details"]["adapter"] == "lora"
+    assert written["source_metadata"]["additional_details"]["without_data"] == "xnli"
+
+
 def test_several_runs_are_several_documents() -> None:
     with pytest.raises(ConfigError, match="one document for each run"):
         export_text([full_run(), full_run("b")], "every-eval-ever", ExportSettings())

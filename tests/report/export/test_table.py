@@ -93,7 +93,7 @@ def test_missing_scores_say_why() -> None:
                 configs={"jnli-1.3-0.2": cell_config(template="0.2")}),
             run("b", {"jnli-1.3-0.3": ACC, "swept@part": {"acc": (None, None, None)},
                       "jcola": {"acc": (None, None, None)}},
-                configs=configs, details=unscored, skipped={"xnli": "no file"}),
+                configs=configs, details=unscored, skipped={"xnli": "not in /home/me"}),
         ]
     )  # fmt: skip
     assert [one.id for one in table.columns] == [
@@ -102,7 +102,7 @@ def test_missing_scores_say_why() -> None:
     assert missing(table)[1] == [
         "asked as jnli-1.3-0.3 instead",
         "asked of a part of the documents for each prompt, in a sweep on a budget",
-        "skipped: no file",
+        "skipped: its data could not be had",
         "nothing could be scored: all 12 documents failed",
         "not run",
         "",

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any, Literal
 
 from tenbin.report.export.jsonl import harmless_json
-from tenbin.report.export.names import hub_id, model_label
+from tenbin.report.export.names import hub_id, model_label, short_name
 from tenbin.report.export.numbers import Unit, show_score
 from tenbin.report.export.published import find_source
 from tenbin.report.export.table import Cell, Column, NamedRun, build_table
@@ -64,7 +64,7 @@ def to_every_eval_ever(
                 run_id=result.run_id,
                 partial="the run was stopped before its end" if result.partial else None,
                 not_scored="; ".join(missing) or None,
-                skipped="; ".join(f"{id}: {why}" for id, why in result.skipped.items()) or None,
+                without_data=", ".join(result.skipped) or None,
             ),
         },
         "eval_library": {
@@ -96,7 +96,8 @@ def _model(run: NamedRun) -> dict[str, Any]:
     if library and (version := result.libraries.get(library)):
         engine["version"] = version
     found["inference_engine"] = engine
-    facts = ("revision", "dtype", "device", "quantisation", "adapter", "gguf", "parameters")
+    facts = ("revision", "dtype", "device", "quantisation", "gguf", "parameters")
+    adapter = result.model.get("adapter")
     found["additional_details"] = {
         "deployment_type": "self_deployed" if backend in _LOCAL else "unknown",
         # Whether others can have the weights does not show in a run.
@@ -104,6 +105,7 @@ def _model(run: NamedRun) -> dict[str, Any]:
         **_texts(
             fingerprint=result.fingerprint,
             backend=backend,
+            adapter=None if adapter is None else short_name(str(adapter)),
             **{name: value for name in facts if (value := result.model.get(name)) != "none"},
         ),
     }

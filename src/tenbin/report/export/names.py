@@ -19,9 +19,14 @@ def hub_id(result: RunResult) -> str | None:
     return result.model_name if _HUB_ID.fullmatch(result.model_name) else None
 
 
+def short_name(place: str) -> str:
+    """A model without the folder that it lies in; an id on the hub stays whole."""
+    return place if _HUB_ID.fullmatch(place) else Path(place).name or place
+
+
 def model_label(result: RunResult) -> str:
-    """The model without the folder that it lies in; an id on the hub stays whole."""
-    return hub_id(result) or Path(result.model_name).name or result.model_name
+    """What the model of a run is called, without its folder."""
+    return short_name(result.model_name)
 
 
 def name_runs(

@@ -185,7 +185,8 @@ def _why_missing(
     if found is not None:
         return f"asked otherwise: {found.against(wanted)}"
     if column.id in result.skipped:
-        return f"skipped: {result.skipped[column.id]}"
+        # The reason that the run recorded names folders of the machine that it ran on.
+        return "skipped: its data could not be had"
     if column.kind == "group":
         return "the run does not have this group"
     others = [
