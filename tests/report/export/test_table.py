@@ -186,6 +186,8 @@ def test_runs_are_called_by_their_model_and_by_their_folder_if_need_be() -> None
         run(model, {"jnli": ACC}).result for model in ("org/small", "/models/small", "org/small")
     )
     assert model_label(two) == "small"
+    model = {"model": "models/small", "revision": None}
+    assert model_label(run("small", {"jnli": ACC}, model=model).result) == "small"
     paths = [Path("/runs/before.run"), Path("/runs/x.run"), Path("/runs/after.run")]
     assert name_runs(list(zip(paths, [one, two, three], strict=True))) == [
         "org/small (before)",

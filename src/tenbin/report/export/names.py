@@ -15,8 +15,12 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 def hub_id(result: RunResult) -> str | None:
-    """The model's id if it has the form of one on the hub, `organisation/model`; otherwise None."""
-    return result.model_name if _HUB_ID.fullmatch(result.model_name) else None
+    """The model's id if it has the form of one on the hub, `organisation/model`; otherwise None.
+
+    A folder such as `models/small` has that form too, but no revision.
+    """
+    folder = result.model.get("revision", "") is None
+    return None if folder or not _HUB_ID.fullmatch(result.model_name) else result.model_name
 
 
 def short_name(place: str) -> str:
@@ -26,7 +30,7 @@ def short_name(place: str) -> str:
 
 def model_label(result: RunResult) -> str:
     """What the model of a run is called, without its folder."""
-    return short_name(result.model_name)
+    return hub_id(result) or Path(result.model_name).name or result.model_name
 
 
 def name_runs(
