@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import tenbin
-from tenbin.analysis.leaderboard import build_leaderboard
+from tenbin.analysis.leaderboard.build import build_leaderboard
 from tenbin.cli import main
 from tenbin.report.stored_runs import read_sources
 from tenbin.report.terminal.leaderboard import Notes, print_leaderboard
@@ -51,7 +51,7 @@ def test_a_folder_of_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert code == 0, err
     for word in (*NAMES[:2], "groups", "10 tasks", "mlogiqa_gen_ja", "exact_match", "n = "):
         assert word in out
-    assert "a  not run" in out and "* best; = not shown to differ" in out
+    assert "a: not run" in out and "* best; = not shown to differ" in out
     assert f"not read: {folder / 'broken'}" in out
     assert out.index("mlogiqa_mcq") < out.index("jnli"), "groups first"
     assert "\x1b" not in out, "no colour codes in a pipe"
@@ -91,6 +91,7 @@ def test_formats(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     )
     assert row["run"].endswith(f"{NAMES[0]}.run") and row["ranked"] == "true"
     assert "| first\\_model |" in written["md"] and "**" in written["md"]
+    assert "acc ↑, n = 18 |" in written["md"] and "- a: not run" in written["md"]
     assert "first\\_model &" in written["latex"] and "\\toprule" in written["latex"]
     assert written["latex"].count("\\begin{tabular}") == written["latex"].count("\\end{tabular}")
     file = tmp_path / "board.md"

@@ -15,7 +15,8 @@ from tenbin.api.tables import Row, Tabular
 from tenbin.sandbox.printable import visible
 
 if TYPE_CHECKING:
-    from tenbin.analysis.leaderboard import LeaderboardReport, Source
+    from tenbin.analysis.leaderboard.models import Source
+    from tenbin.analysis.leaderboard.report import LeaderboardReport
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +111,7 @@ def leaderboard(
     Raises:
         TenbinError: There is no run, or one that is named cannot be read.
     """
-    from tenbin.analysis.leaderboard import build_leaderboard
+    from tenbin.analysis.leaderboard.build import build_leaderboard
     from tenbin.report.stored_runs import read_sources
 
     sources: list[Source] = []
@@ -126,6 +127,6 @@ def leaderboard(
 
 
 def _in_memory(run: Run, at: int) -> Source:
-    from tenbin.analysis.leaderboard import Source
+    from tenbin.analysis.leaderboard.models import Source
 
     return Source(str(run.path or f"run {at + 1}"), run.result, run.sample_records)

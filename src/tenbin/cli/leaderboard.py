@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tenbin.analysis.leaderboard import LeaderboardReport
+    from tenbin.analysis.leaderboard.report import LeaderboardReport
 
 EXAMPLES = """examples:
   tenbin leaderboard runs
@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
     """Print the leaderboard, or write it to a file."""
     from pathlib import Path
 
-    from tenbin.analysis.leaderboard import build_leaderboard
+    from tenbin.analysis.leaderboard.build import build_leaderboard
     from tenbin.config import split_list
     from tenbin.files.disk_errors import write_output
     from tenbin.report.stored_runs import read_sources

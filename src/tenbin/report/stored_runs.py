@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tenbin.analysis.leaderboard import COLUMNS, Source
+from tenbin.analysis.leaderboard.models import COLUMNS, Source
 from tenbin.errors import ResultError
 from tenbin.report.serve.index import find_runs
 from tenbin.results.folder import RESULT

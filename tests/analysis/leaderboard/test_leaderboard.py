@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import tenbin
-from tenbin.analysis.leaderboard import LeaderboardCell, LeaderboardReport, Source
-from tenbin.analysis.leaderboard import build_leaderboard as build
+from tenbin.analysis.leaderboard.build import build_leaderboard as build
+from tenbin.analysis.leaderboard.models import Source
+from tenbin.analysis.leaderboard.report import LeaderboardCell, LeaderboardReport
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.errors import ConfigError, ResultError
 
@@ -261,6 +262,29 @@ def test_names_tell_rows_apart(runs: dict[str, tenbin.Run]) -> None:
     assert named(("base.json", "org/m"), ("runs/chat.run", "org/m")) == ["m base", "m chat"]
     assert named(("m-1.json", "m"), ("r/m-2/result.json", "m")) == ["m-1", "m-2"]
     assert named(("a/x.json", "m"), ("b/x.json", "m")) == ["m x (1)", "m x (2)"]
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "reason"),
+    [
+        ("", "the run does not say how acc is made of documents"),
+        ("function mine", "a function of the task aggregates acc"),
+    ],
+)
+def test_scores_that_documents_do_not_give_again_have_no_ranks(
+    aggregation: str, reason: str, runs: dict[str, tenbin.Run]
+) -> None:
+    id, sources = "jnli-1.3-0.2", []
+    for name, run in runs.items():
+        details = run.result.details
+        own = details[id]["acc"].model_copy(update={"aggregation": aggregation})
+        changed = {**details, id: {**details[id], "acc": own}}
+        sources.append(source(name, run, details=changed, groups={}, group_details={}))
+    report = build(sources)
+    column = report.columns[labels(report).index("jnli")]
+    assert column.reason == reason and column.n is None
+    assert cell(report, "one", "jnli").value is not None
+    assert cell(report, "one", "janli").ranked, "others have them"
 
 
 def test_what_cannot_be_built(sources: Sequence[Source], runs: dict[str, tenbin.Run]) -> None:

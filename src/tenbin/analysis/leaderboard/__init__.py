@@ -9,26 +9,3 @@ report        the records that come out
 table         the same in long form
 build         joins these
 """
-
-from tenbin.analysis.leaderboard.build import build_leaderboard
-from tenbin.analysis.leaderboard.models import COLUMNS, Source
-from tenbin.analysis.leaderboard.report import (
-    By,
-    LeaderboardCell,
-    LeaderboardColumn,
-    LeaderboardModel,
-    LeaderboardReport,
-    LeaderboardRun,
-)
-
-__all__ = [
-    "COLUMNS",
-    "By",
-    "LeaderboardCell",
-    "LeaderboardColumn",
-    "LeaderboardModel",
-    "LeaderboardReport",
-    "LeaderboardRun",
-    "Source",
-    "build_leaderboard",
-]

@@ -55,7 +55,7 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
         key = (source.result.fingerprint, source.result.model_name, *own)
         rows.setdefault(key, []).append(source)
     newest = [sorted(own, key=lambda one: one.result.date, reverse=True) for own in rows.values()]
-    names = [_base(own[0].result.model_name) for own in newest]
+    names = [_name(own[0]) for own in newest]
     counts = Counter(names)
     names = [
         name if counts[name] == 1 else _told_apart(name, own[0])
@@ -64,8 +64,10 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
     return [Model(name, tuple(own)) for name, own in zip(_numbered(names), newest, strict=True)]
 
 
-def _base(name: str) -> str:
-    return PurePath(name).name or name
+def _name(run: Source) -> str:
+    """What the backend calls the model; the scripted one calls every model by its own name."""
+    name = PurePath(run.result.model_name).name or run.result.model_name
+    return _stem(run.name) if name == (run.result.engine or {}).get("name") else name
 
 
 def _stem(path: str) -> str:
@@ -78,9 +80,7 @@ def _stem(path: str) -> str:
 def _told_apart(name: str, run: Source) -> str:
     """A name that another row has too, with what the user called the run."""
     stem = _stem(run.name)
-    # The scripted backend calls every model by its own name.
-    says_nothing = name == (run.result.engine or {}).get("name")
-    return stem if says_nothing or name in stem else f"{name} {stem}"
+    return stem if name in stem else f"{name} {stem}"
 
 
 def _numbered(names: Sequence[str]) -> list[str]:

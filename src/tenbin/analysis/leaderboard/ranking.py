@@ -36,6 +36,8 @@ def parts_of(places: Sequence[Place], metric: str) -> list[Part] | str:
     first = places[0]
     if not first.group:
         detail, config = first.details[metric], first.cell.config
+        if not detail.aggregation:
+            return f"the run does not say how {metric} is made of documents"
         if not known_aggregation(detail.aggregation):
             return f"a function of the task aggregates {metric}"
         ids = tuple(place.id for place in places)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tenbin.analysis.leaderboard.report import LeaderboardReport
+if TYPE_CHECKING:
+    from tenbin.analysis.leaderboard.report import LeaderboardReport
 
 COLUMNS: dict[str, type] = {
     **dict.fromkeys(("model", "section", "column", "kind", "id", "metric", "unit"), str),

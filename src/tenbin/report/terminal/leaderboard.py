@@ -11,7 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.analysis.leaderboard import LeaderboardCell, LeaderboardColumn, LeaderboardReport
+from tenbin.analysis.leaderboard.report import (
+    LeaderboardCell,
+    LeaderboardColumn,
+    LeaderboardReport,
+)
 from tenbin.report.terminal.console import made_visible, make_console
 
 _NAME_SHARE = 0.3
@@ -73,7 +77,7 @@ class Notes:
 
     def lines(self) -> list[str]:
         """One line a note."""
-        return [f"{letter}  {text}" for text, letter in self._letters.items()]
+        return [f"{letter}: {text}" for text, letter in self._letters.items()]
 
 
 def cell_text(cell: LeaderboardCell, column: LeaderboardColumn, notes: Notes) -> str:
@@ -120,9 +124,10 @@ def header_lines(column: LeaderboardColumn) -> list[str]:
 
 
 def asked_text(column: LeaderboardColumn) -> str:
-    """Template and shots of a task, as far as its label does not say them; empty for a group."""
+    """Template and shots of a task, as far as its title does not say them; empty for a group."""
     parts = [] if column.kind == "group" else [str(column.template), f"{column.shots}-shot"]
-    return ", ".join(part for part in parts if part not in column.label.split())
+    said = f"{column.section} {column.label}".split()
+    return ", ".join(part for part in parts if part not in said)
 
 
 def reason_lines(report: LeaderboardReport) -> Iterator[str]:
@@ -130,7 +135,9 @@ def reason_lines(report: LeaderboardReport) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for column in report.columns:
         if column.reason is not None and len(report.models) > 1:
-            found.setdefault(column.reason, []).append(column.label)
+            # By language and by template, labels repeat from section to section.
+            name = column.label if report.by == "suite" else column.id
+            found.setdefault(column.reason, []).append(name)
     for reason, labels in found.items():
         more = f" and {len(labels) - 4} more" if len(labels) > 4 else ""
         yield f"no ranks: {', '.join(labels[:4])}{more}: {reason}"

@@ -7,7 +7,11 @@ import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tenbin.analysis.leaderboard import LeaderboardCell, LeaderboardColumn, LeaderboardReport
+from tenbin.analysis.leaderboard.report import (
+    LeaderboardCell,
+    LeaderboardColumn,
+    LeaderboardReport,
+)
 from tenbin.analysis.leaderboard.table import COLUMNS, rows
 from tenbin.report.terminal.leaderboard import (
     Notes,
@@ -100,6 +104,7 @@ def _title(column: LeaderboardColumn) -> str:
     asked = asked_text(column)
     arrow = "↑" if column.higher_is_better else "↓"
     metric = f"{column.metric}{' %' if column.unit else ''} {arrow}"
+    metric += "" if column.n is None else f", n = {column.n:,}"
     return f"{column.label} {asked}, {metric}" if asked else f"{column.label}, {metric}"
 
 
