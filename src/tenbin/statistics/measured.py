@@ -133,11 +133,11 @@ class Gathering:
         names: list[str] | DiskList[str] | None = None,
         function: Callable[[list[Any]], Any] | None = None,
     ) -> None:
-        """Nothing yet.
+        """An empty account of one metric of one task.
 
         Args:
             aggregation: One of `AGGREGATIONS`, or `function NAME`.
-            names: Where names of documents are put; on a shelf unless said otherwise.
+            names: Where names of documents are put; in a disk list unless said otherwise.
             function: The task's own aggregation, which takes the items of all documents.
 
         Raises:

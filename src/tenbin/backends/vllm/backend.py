@@ -126,10 +126,10 @@ class VllmBackend:
             else:
                 yield request.key, found
         if self._generation is None:
-            pens = StopCriteria(None, self._checkpoint.tokenizer.inner, self._checkpoint.ends)
+            criteria = StopCriteria(None, self._checkpoint.tokenizer.inner, self._checkpoint.ends)
             if self._scoring_engine is None:
                 require_finite(self._started(), self._checkpoint.tokenizer.max_length)
-            self._generation = VllmGeneration(self._started(), pens)
+            self._generation = VllmGeneration(self._started(), criteria)
         for number, text in self._generation.generate([job for _, job in asked]):
             yield asked[number][0], text
 
