@@ -48,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     groups = add_options(parser, "run", {"select_on": _SELECT_ON}, {SWEEP: "choosing a template"})
     add_report_and_config(groups[OUTPUT])
+    groups[OUTPUT].add_argument(
+        "--all_metrics",
+        action="store_true",
+        help="print every metric of each task, and not the first alone",
+    )
 
 
 def add_report_and_config(output: argparse._ArgumentGroup) -> None:
@@ -93,7 +98,7 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.report.terminal.console import make_console
     from tenbin.report.terminal.scores import print_results
 
-    print_results(finished.result)
+    print_results(finished.result, all_metrics=options.all_metrics)
     order = order_report(finished.result, finished.samples)
     if order is not None:
         from tenbin.report.terminal.option_order import print_option_order
