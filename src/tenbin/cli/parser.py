@@ -40,6 +40,14 @@ class Help(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=80)
 
+    def add_argument(self, action: argparse.Action) -> None:
+        """Leave room for the names of commands, whose indent argparse does not count."""
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            longest = max(map(len, action.choices), default=0)
+            room = longest + self._current_indent + 2 * self._indent_increment
+            self._action_max_length = max(self._action_max_length, room)
+
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line.
