@@ -32,6 +32,8 @@ COMMANDS = {
     "schema": "print the JSON Schema of stored runs",
 }
 """Every command, a module of this package, and its summary."""
+_SILENT = ("serve", "schema")
+"""Commands without flags about messages: a server has a log of requests instead."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -71,7 +73,10 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             continue
         module = import_module(f"tenbin.cli.{name.replace('-', '_')}")
         examples = getattr(module, "EXAMPLES", "")
-        module.add_arguments(add_command(commands, name, summary, examples))
+        added = add_command(commands, name, summary, examples)
+        module.add_arguments(added)
+        if name not in _SILENT:
+            _add_log_options(added)
     return parser
 
 
@@ -90,6 +95,17 @@ def add_command(
         formatter_class=Help,
         allow_abbrev=False,
     )
+
+
+def _add_log_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags about messages to a command and its actions."""
+    from tenbin.cli.log_flags import add_log_options
+
+    add_log_options(parser)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _add_log_options(below)
 
 
 def add_format(group: argparse.ArgumentParser | argparse._ArgumentGroup, other: str) -> None:

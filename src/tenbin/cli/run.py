@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tenbin.cli.exit_codes import ERROR, HELP, SOME_FAILED, code_of_run
@@ -96,9 +97,11 @@ def execute(options: argparse.Namespace) -> int:
     finished = run(config, open_progress())
 
     from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.log import log_output
     from tenbin.report.terminal.scores import print_results
 
     print_results(finished.result, all_metrics=options.all_metrics)
+    log_output(lambda console: print_results(finished.result, console, options.all_metrics))
     order = order_report(finished.result, finished.samples)
     if order is not None:
         from tenbin.report.terminal.option_order import print_option_order
@@ -179,10 +182,12 @@ def _write_report(options: argparse.Namespace, runs: Sequence[Path], folder: Pat
 def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     """Run all models of a run file and show their scores in one table."""
     from tenbin.cli.flags import flags_of, without_other_source
+    from tenbin.cli.log_flags import log_settings
     from tenbin.pipeline.many_models.entries import check_entries, read_entries
     from tenbin.pipeline.many_models.run import run_entries
+    from tenbin.report.terminal.log import log_output
     from tenbin.report.terminal.many_models import print_models
-    from tenbin.report.terminal.progress import NamedProgress, open_progress
+    from tenbin.report.terminal.progress import open_named_progress, open_progress
 
     flags = flags_of(options)
     shared = without_other_source(file.shared, flags)
@@ -202,8 +207,10 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
         progress.message(f"model {name}")
         return open_progress()
 
-    ended = run_entries(entries, file.at_once, open_listener, NamedProgress, told)
+    beside = partial(open_named_progress, log_settings(options))
+    ended = run_entries(entries, file.at_once, open_listener, beside, told)
     print_models(ended)
+    log_output(lambda console: print_models(ended, console))
     folders = [
         entry.result.with_suffix(".run")
         for entry, one in zip(entries, ended, strict=True)

@@ -71,9 +71,11 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps(_document(report, order), ensure_ascii=False, indent=2))
         return code_of_run(result)
 
+    from tenbin.report.terminal.log import log_output
     from tenbin.report.terminal.sweep import print_run_notes, print_sweep
 
     print_sweep(report)
+    log_output(lambda console: print_sweep(report, console))
     if order is not None:
         from tenbin.report.terminal.option_order import print_option_order
 
