@@ -193,6 +193,10 @@ def _hint_for_stray_value(written: str, argv: Sequence[str]) -> str:
     if written.startswith("-") or written not in argv:
         return ""
     before = list(argv[: argv.index(written)])
+    if before[-1:] in (["-v"], ["--verbose"]):
+        from tenbin.config.lm_eval_options import hint_for_name
+
+        return hint_for_name("verbosity")
     values: list[str] = []
     while before and not before[-1].startswith("--"):
         values.insert(0, before.pop())
