@@ -30,9 +30,10 @@ COMMANDS = {
     "consistency": "compare the answers to parallel items, language by language, from stored runs",
     "journal": "list, check, repair and prune the journals of answers",
     "schema": "print the JSON Schema of stored runs",
+    "completion": "print the completion of commands, flags and tasks for a shell",
 }
 """Every command, a module of this package, and its summary."""
-_SILENT = ("serve", "schema")
+_SILENT = ("serve", "schema", "completion")
 """Commands without flags about messages: a server has a log of requests instead."""
 
 

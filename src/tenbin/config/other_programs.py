@@ -39,7 +39,7 @@ _LIGHTEVAL: dict[str, str] = {
     "model_name": "--model hf --model_args pretrained=NAME",
 }
 _FLEXEVAL: dict[str, str] = {
-    "language_model": "--model hf --model_args pretrained=PATH, with further arguments after commas",
+    "language_model": "--model hf --model_args pretrained=PATH,KEY=VALUE",
     "eval_setup": "--tasks NAMES; `tenbin tasks` lists them",
     "eval_setups": "--tasks NAMES; `tenbin tasks` lists them",
     "eval_data": "--tasks NAMES; rows of your own: docs/add-a-task.md",
