@@ -53,7 +53,7 @@ $(STAMP): pyproject.toml requirements/run.txt requirements/torch.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "tenbin needs Python 3.10 or newer; set PYTHON=…"; exit 1; }
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "installing what an evaluation needs into $(VENV), and torch: $(TORCH)"
-	$(call install_locked,$(BIN)/python -m pip,requirements/run.txt)
+	@$(call install_locked,$(BIN)/python -m pip,requirements/run.txt)
 	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
@@ -62,7 +62,7 @@ develop: $(DEVELOP_STAMP)
 
 $(DEVELOP_STAMP): $(STAMP) requirements/lock.txt
 	@echo "installing what tests and checks need on top of it"
-	$(call install_locked,$(BIN)/python -m pip,requirements/lock.txt)
+	@$(call install_locked,$(BIN)/python -m pip,requirements/lock.txt)
 	@touch $(DEVELOP_STAMP)
 
 demo: install
@@ -118,7 +118,7 @@ check: develop
 
 $(TOOLS_STAMP): requirements/tools.txt
 	test -d $(TOOLS_VENV) || $(PYTHON) -m venv $(TOOLS_VENV)
-	$(call install_locked,$(TOOLS_VENV)/bin/python -m pip,requirements/tools.txt)
+	@$(call install_locked,$(TOOLS_VENV)/bin/python -m pip,requirements/tools.txt)
 	@touch $(TOOLS_STAMP)
 
 lock: $(TOOLS_STAMP)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tenbin.analysis.option_order.report import OptionOrderReport
-    from tenbin.config import ModelsFile
+    from tenbin.config import ModelsFile, RunConfig
     from tenbin.pipeline.finish import CompletedRun
     from tenbin.pipeline.many_models.run import ModelRun
     from tenbin.pipeline.progress import Listener
@@ -71,6 +71,13 @@ def add_report_and_config(output: argparse._ArgumentGroup) -> None:
         help="also print where the time of the command went; result.json keeps it in any case",
     )
     output.add_argument(
+        "--dry_run",
+        action="store_true",
+        help="ask nothing: print documents, requests, tokens, what the journal knows, and an "
+        "estimate of time and cost",
+    )
+    output.add_argument("--json", action="store_true", help="with --dry_run: print JSON")
+    output.add_argument(
         "--config",
         metavar="FILE",
         help="run file: YAML whose keys are these options; flags override it. For `tenbin run` it "
@@ -83,9 +90,12 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.cli.flags import config_from
     from tenbin.config import AUTO, read_models_file
 
+    check_json(options)
     if options.config and (models := read_models_file(options.config)) is not None:
         return _run_models(options, models)
     config = config_from(options)
+    if options.dry_run:
+        return show_dry_run(options, {"": config})
     check_report(options)
 
     from tenbin.report.terminal.progress import open_progress
@@ -119,6 +129,39 @@ def execute(options: argparse.Namespace) -> int:
         write_run_report(options, finished.folder.path)
     show_timing(options, finished)
     return code_of_run(finished.result)
+
+
+def check_json(options: argparse.Namespace) -> None:
+    """Refuse `--json` where it has nothing to say."""
+    if options.json and not options.dry_run:
+        from tenbin.errors import ConfigError
+
+        raise ConfigError(
+            "--json is about --dry_run", "the result of a run is in result.json (--output_path)"
+        )
+
+
+def show_dry_run(options: argparse.Namespace, configs: Mapping[str, RunConfig]) -> int:
+    """Print what would be asked of each model; the name is empty where there is one."""
+    import json
+
+    from tenbin.pipeline.dry_run import dry_run
+    from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.dry_run import heading, print_dry_run
+    from tenbin.report.terminal.progress import open_progress
+
+    listener = open_progress()
+    found = {name: dry_run(config, listener) for name, config in configs.items()}
+    if options.json or getattr(options, "format", "text") == "json":
+        shown = {name: one.to_json() for name, one in found.items()}
+        print(json.dumps(shown.get("", shown), ensure_ascii=False, indent=2))
+        return 0
+    console = make_console()
+    for name, one in found.items():
+        if name:
+            console.print(heading(name, one), style="bold", highlight=False)
+        print_dry_run(one, console)
+    return 0
 
 
 def order_report(
@@ -192,6 +235,8 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     flags = flags_of(options)
     shared = without_other_source(file.shared, flags)
     entries = read_entries(shared, file.models, flags, str(options.config))
+    if options.dry_run:
+        return show_dry_run(options, {entry.name: entry.config for entry in entries})
     check_report(options)
     progress = open_progress()
     check_entries(entries, progress)

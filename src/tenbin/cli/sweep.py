@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tenbin.cli.exit_codes import HELP, code_of_run
 from tenbin.cli.run import (
     add_report_and_config,
+    check_json,
     check_report,
     order_report,
+    show_dry_run,
     show_timing,
     write_document,
     write_run_report,
@@ -60,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run a sweep or read one back, and print what it says."""
+    check_json(options)
+    if options.dry_run and not options.run:
+        from tenbin.cli.flags import config_from
+        from tenbin.pipeline.sweep import swept_config
+
+        return show_dry_run(options, {"": swept_config(config_from(options))})
     report, order, result = _stored(options) if options.run else _fresh(options)
     if options.report_file:
         from pathlib import Path

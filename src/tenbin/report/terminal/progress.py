@@ -52,8 +52,8 @@ class _StepTimer:
         if elapsed < _SECONDS_OF_RATE or done == self._first:
             return None
         if done >= total:
-            return f"{what}: {total:,} {unit} in {_clock(elapsed)}"
-        left = _clock(elapsed * (total - done) / (done - self._first))
+            return f"{what}: {total:,} {unit} in {clock(elapsed)}"
+        left = clock(elapsed * (total - done) / (done - self._first))
         return f"{what}: {done:,} of {total:,} {unit}, about {left} left"
 
 
@@ -151,12 +151,12 @@ class LineProgress(Listener):
         if now - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = now
             left = self._estimate.left()
-            shown = "" if left is None else f", about {_clock(left)} left"
+            shown = "" if left is None else f", about {clock(left)} left"
             self._line(f"{self._done:,} of {self._total:,} answered{shown}")
 
     def finish(self) -> None:
         """Log the number of answers and the time they took."""
-        took = _clock(time.monotonic() - self._started)
+        took = clock(time.monotonic() - self._started)
         self._line(f"{self._done:,} of {self._total:,} answered in {took}")
 
 
@@ -252,7 +252,7 @@ class BarProgress(LineProgress):
             advance=work,
             description="running",
             count=f"{self._done:,}/{self._total:,}",
-            left="" if left is None else f"about {_clock(left)} left",
+            left="" if left is None else f"about {clock(left)} left",
         )
 
     def finish(self) -> None:
@@ -268,7 +268,8 @@ def _size(done: int, total: int | None) -> str:
     return f"{shown} of {total / 1e6:.1f} MB" if total is not None else f"{shown} MB"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Return `2 h 05 min`, `1 min 30 s`, `12 s`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
