@@ -93,10 +93,11 @@ def write_report(
     from tenbin.report.html.build import build_page, choose_charts
     from tenbin.report.html.write import write_page
     from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.results.read import read_run
 
     console = make_console()
-    page = build_page([read_run(path) for path in runs], language)
+    page = build_page([read_run(path, open_progress().prepare) for path in runs], language)
     folder = write_page(page, output)
     console.print(f"report   {output}", highlight=False, soft_wrap=True)
     if folder is not None:

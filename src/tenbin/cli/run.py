@@ -239,21 +239,22 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
         return show_dry_run(options, {entry.name: entry.config for entry in entries})
     check_report(options)
     progress = open_progress()
-    check_entries(entries, progress)
+    failed = check_entries(entries, progress)
     ended_so_far = 0
 
     def told(one: ModelRun) -> None:
         nonlocal ended_so_far
         ended_so_far += 1
         said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)
-        progress.message(f"{ended_so_far} of {len(entries)} models: {one.name}: {said}")
+        say = progress.warning if one.state == "failed" else progress.message
+        say(f"{ended_so_far} of {len(entries)} models: {one.name}: {said}")
 
     def open_listener(name: str) -> Listener:
         progress.message(f"model {name}")
         return open_progress()
 
     beside = partial(open_named_progress, log_settings(options))
-    ended = run_entries(entries, file.at_once, open_listener, beside, told)
+    ended = run_entries(entries, file.at_once, open_listener, beside, told, failed)
     print_models(ended)
     log_output(lambda console: print_models(ended, console))
     folders = [
@@ -262,7 +263,7 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
         if one.state != "failed"
     ]
     _write_report(options, folders, entries[0].result.parent)
-    failed = [one for one in ended if one.state == "failed"]
-    if failed:
-        return ERROR if len(failed) == len(ended) else SOME_FAILED
+    without = [one for one in ended if one.state == "failed"]
+    if without:
+        return ERROR if len(without) == len(ended) else SOME_FAILED
     return max(code_of_run(one.result) for one in ended if one.result is not None)

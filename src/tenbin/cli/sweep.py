@@ -107,10 +107,11 @@ def _stored(options: argparse.Namespace) -> _Reported:
         )
 
     from tenbin.analysis.sweep.report import sweep_report
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.results.read import read_run
     from tenbin.results.samples import outcomes_of
 
-    stored = read_run(options.run)
+    stored = read_run(options.run, open_progress().prepare)
     report = sweep_report(stored.result, outcomes_of(stored.samples()), options.metric)
     return report, order_report(stored.result, stored.samples), stored.result
 

@@ -18,6 +18,7 @@ from tenbin.backends.base import Backend, Capabilities
 from tenbin.backends.registry import open_backend
 from tenbin.config import AUTO, RunConfig
 from tenbin.errors import ConfigError, TenbinError
+from tenbin.files.hub_switches import hub_offline
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
 from tenbin.pipeline.capabilities import suited_cells
@@ -29,6 +30,7 @@ from tenbin.pipeline.prepare import (
     Data,
     count_prompts,
     data_choice,
+    limit_notices,
     load_data,
     prompt_settings,
     prompts_of,
@@ -105,8 +107,9 @@ def dry_run(config: RunConfig, listener: Listener) -> DryRun:
     setups = part_cells(config, [*setups, *selecting_cells(config, setups)])
     data = load_data(config, setups, listener.transfer)
     setups = data.kept(setups)
-    notices = data.notices()
-    backend, why = _opened(config, listener)
+    notices = [*data.notices(), *limit_notices(setups, data)]
+    with hub_offline(config.offline):
+        backend, why = _opened(config, listener)
     try:
         if backend is None:
             notices.append(f"the model cannot be opened: {why}")

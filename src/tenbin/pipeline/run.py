@@ -17,6 +17,7 @@ from tenbin.backends.base import Backend, BackendSettings, Workers
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
+from tenbin.files.hub_switches import hub_offline
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
 from tenbin.metrics.registry import tools_of
@@ -42,6 +43,7 @@ from tenbin.pipeline.prepare import (
     Data,
     count_prompts,
     data_choice,
+    limit_notices,
     load_data,
     prompt_settings,
     prompts_of,
@@ -102,12 +104,15 @@ def execute_cells(
     for task in {(s.task.name, s.task.version): s.task for s in setups}.values():
         tools_of(task)  # refuses what is not installed; prompts alone need none of it
     with ExitStack() as held:
+        held.enter_context(hub_offline(config.offline))
         more["timing"] = held.enter_context(timed())
         data = load_data(config, setups, listener.transfer)
         setups = data.kept(setups)
         _log_data(setups, data)
         widths = check_widths(setups, data)
-        for notice in [*profile_notices(config, setups), *data.notices(), *widths]:
+        for notice in [*data.notices(), *limit_notices(setups, data)]:
+            listener.warning(notice)
+        for notice in [*profile_notices(config, setups), *widths]:
             listener.message(notice)
         if write and folder is None:
             folder = held.enter_context(taken_place(config, more["stamp"], listener))
