@@ -143,6 +143,20 @@ def test_a_server_is_not_asked_before_its_turn(
     assert "failed: away: no server answers at " in capsys.readouterr().out
 
 
+def test_a_wrong_path_fails_its_model_before_others_start(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = {"name": "gone", "model": "hf", "model_args": {"pretrained": "/no/such/model"}}
+    _change(file, models=[{"name": "good", "model": "scripted"}, wrong])
+    assert main(["run", "--config", str(file)]) == 4
+    out, err = capsys.readouterr()
+    assert set(_written(file)) == {"good"}
+    assert "failed: gone: no file or folder at /no/such/model" in out
+    assert err.index("gone: no file") < err.index("model good")
+    _change(file, models=[wrong])
+    assert main(["run", "--config", str(file)]) == 1
+
+
 def test_rows_are_looked_at_once_for_all_models(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

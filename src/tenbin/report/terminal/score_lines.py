@@ -101,20 +101,25 @@ def _numbers(score: MetricScore) -> dict[str, str]:
         "n": f"{detail.n:,}",
         "failed": f"{detail.failed:,}" if detail.failed else "",
         "metric": headline_name(score),
-        "value": _aligned(value_with_error(score)),
+        "value": value_with_error(score),
         "interval": short_interval(detail),
     }
 
 
-def _aligned(text: str) -> str:
-    """Return a value with its error, with room for an error of four decimals."""
-    value, sign, error = text.partition(" ± ")
-    return f"{value}{sign}{error:>6}"
+def _aligned(lines: Sequence[_Line]) -> list[_Line]:
+    """Return the lines with their signs `±` below each other."""
+    width = max(len(line["value"].partition(" ± ")[2]) for line in lines)
+    aligned = []
+    for line in lines:
+        value, sign, error = line["value"].partition(" ± ")
+        aligned.append({**line, "value": f"{value}{sign}{error:>{width}}"})
+    return aligned
 
 
 def _print_lines(lines: Sequence[_Line], console: Console) -> None:
     if not lines:
         return
+    lines = _aligned(lines)
     names = [name for name in _HEADINGS if any(line.get(name) for line in lines)]
     for joined, dropped in _LAYOUTS:
         left_out = (*dropped, "metric") if joined else dropped
