@@ -35,4 +35,4 @@ def test_libraries_that_are_imported_already_are_switched_too() -> None:
     before = constants.HF_HUB_OFFLINE
     with hub_offline():
         assert constants.HF_HUB_OFFLINE is True
-    assert constants.HF_HUB_OFFLINE == before
+    assert before == constants.HF_HUB_OFFLINE
