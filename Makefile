@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two stages of one environment: what an evaluation needs, and on top of it what tests and checks need.
 STAMP := $(VENV)/.installed
+DEVELOP_STAMP := $(VENV)/.installed-develop
 # Some tests load a model: more processes need more memory, about 2 GB each.
 TEST_PROCESSES ?= 2
 # The build of torch: the lock pins its version, and this may name another version or index, a CUDA build for example.
@@ -26,17 +28,17 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install demo test test-vllm parity fuzz check golden bench soak docs options tasks lock audit sbom clean
+.PHONY: help install develop demo test test-vllm parity fuzz check golden bench soak docs options tasks lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
-	@echo "make test    all tests"
+	@echo "make test    all tests, with what they need installed on top"
 	@echo "make test-vllm  tests of the vllm backend and of a vLLM server, in an environment of their own"
 	@echo "make parity  prompts, log-likelihoods and metrics beside lm-eval 0.4.13, in an environment of its own (QUICK=yes: a part)"
 	@echo "make fuzz    damaged inputs of every kind for FUZZ_SECONDS (600), findings under fuzz-failures/"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make golden  write golden prompts of new task versions"
-	@echo "make lock    resolve the versions that make installs anew (requirements/lock.txt)"
+	@echo "make lock    resolve the versions that make installs anew (requirements/lock.txt, run.txt)"
 	@echo "make audit   known vulnerabilities and licences of everything that is installed"
 	@echo "make sbom    a software bill of materials: dist/sbom.cdx.json"
 	@echo "make soak    kill more than a hundred runs at random moments and start them again; up to SOAK_MINUTES=15"
@@ -47,18 +49,26 @@ help:
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml requirements/lock.txt requirements/torch.txt
+$(STAMP): pyproject.toml requirements/run.txt requirements/torch.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "tenbin needs Python 3.10 or newer; set PYTHON=…"; exit 1; }
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(call install_locked,$(BIN)/python -m pip,requirements/lock.txt)
+	@echo "installing what an evaluation needs into $(VENV), and torch: $(TORCH)"
+	@$(call install_locked,$(BIN)/python -m pip,requirements/run.txt)
 	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
+develop: $(DEVELOP_STAMP)
+
+$(DEVELOP_STAMP): $(STAMP) requirements/lock.txt
+	@echo "installing what tests and checks need on top of it"
+	@$(call install_locked,$(BIN)/python -m pip,requirements/lock.txt)
+	@touch $(DEVELOP_STAMP)
+
 demo: install
 	$(BIN)/python demo.py
 
-test: install
+test: develop
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup
 
 SOAK_KILLS ?= 110
@@ -67,7 +77,7 @@ SOAK_SEED ?= 12
 FUZZ_SECONDS ?= 600
 FUZZ_SEED ?= 0
 FUZZ_PROCESSES ?= 2
-fuzz: install
+fuzz: develop
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --processes $(FUZZ_PROCESSES) --summary benchmarks/results/fuzz.json
 
 # vLLM pins other versions of what tenbin needs, and its build for machines without a GPU has a torch of its own.
@@ -96,11 +106,11 @@ LM_EVAL_PYTHON := $(LM_EVAL_VENV)/bin/python
 parity: $(LM_EVAL_STAMP)
 endif
 
-parity: install
+parity: develop
 	PYTHONPATH=src $(LM_EVAL_PYTHON) benchmarks/parity/compare.py $(if $(QUICK),--quick,--output_dir benchmarks/results) \
 		--model "$$(cd benchmarks && PYTHONPATH=../src ../$(BIN)/python -c 'from common import embedded_model; print(embedded_model())')"
 
-check: install
+check: develop
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -108,37 +118,37 @@ check: install
 
 $(TOOLS_STAMP): requirements/tools.txt
 	test -d $(TOOLS_VENV) || $(PYTHON) -m venv $(TOOLS_VENV)
-	$(call install_locked,$(TOOLS_VENV)/bin/python -m pip,requirements/tools.txt)
+	@$(call install_locked,$(TOOLS_VENV)/bin/python -m pip,requirements/tools.txt)
 	@touch $(TOOLS_STAMP)
 
 lock: $(TOOLS_STAMP)
 	PATH="$(CURDIR)/$(TOOLS_VENV)/bin:$$PATH" $(PYTHON) requirements/write_lock.py $(UPGRADE)
 
-audit: install $(TOOLS_STAMP)
+audit: develop $(TOOLS_STAMP)
 	$(BIN)/python requirements/audit.py $(TOOLS_VENV)/bin/pip-audit $(if $(STRICT),--strict)
 
-sbom: install $(TOOLS_STAMP)
+sbom: develop $(TOOLS_STAMP)
 	mkdir -p dist
 	$(TOOLS_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json $(BIN)/python
 	@echo "dist/sbom.cdx.json"
 
-tasks: install
+tasks: develop
 	$(BIN)/python docs/_site/write_tasks.py
 
-options: install
+options: develop
 	$(BIN)/python docs/_site/write_options.py
 
-docs: install
+docs: develop
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-golden: install
+golden: develop
 	$(BIN)/python tests/golden/write_prompts.py
 
-soak: install
+soak: develop
 	$(BIN)/python benchmarks/soak.py --kills $(SOAK_KILLS) --minutes $(SOAK_MINUTES) --seed $(SOAK_SEED)
 
-bench: install
+bench: develop
 	@echo "see benchmarks/README.md: peers need environments of their own"
 
 clean:

@@ -201,7 +201,7 @@ def test_a_narrow_terminal_gets_lines_instead_of_shreds(
         capsys, "run", *SCRIPTED, "--tasks", "mlogiqa_gen,jsquad", "--limit", "1",
         "--output_path", str(path),
     )  # fmt: skip
-    print_results(read_result(Path(path)), Console(width=60, color_system=None))
+    print_results(read_result(Path(path)), Console(width=60, color_system=None), all_metrics=True)
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 60
     assert "format_failure,flexible-extract ↓" in out and "0.00%" in out

@@ -95,10 +95,6 @@ def test_another_setting_is_another_run(file: Path, capsys: pytest.CaptureFixtur
         ([{"cache_dir": "x"}], "entry 1: cache_dir is said once"),
         ([{"name": "x", "tasks": "no_such_task"}], "x: .*no_such_task"),
         ([{"name": "x", "seeds": 0}], "entry 1: seeds takes a whole number above 0"),
-        (
-            [{"model": "hf", "model_args": "pretrained=/no/such/folder"}],
-            r"folder: .*/no/such/folder",
-        ),
         ([{"model": "openai", "name": "x"}], "x: the server's address is not known"),
         (
             [{"model": "openai-chat", "name": "x", "model_args": {"base_url": "localhost:80"}}],
@@ -115,10 +111,6 @@ def test_another_setting_is_another_run(file: Path, capsys: pytest.CaptureFixtur
         (
             [{"model": "openai", "name": "x", "model_args": f"base_url={_URL},model=m,prices=/no"}],
             "x: prices=/no: No such file",
-        ),
-        (
-            [{"model": "openai", "name": "x", "model_args": f"base_url={_URL},tokenizer=/no/such"}],
-            "x: .*/no/such",
         ),
         ([], "models is a list"),
     ],
@@ -141,6 +133,27 @@ def test_a_server_is_not_asked_before_its_turn(
     assert main(["run", "--config", str(file)]) == 4
     assert set(_written(file)) == {"good"}
     assert "failed: away: no server answers at " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": "hf", "model_args": "pretrained=/no/such/model"},
+        {"model": "openai", "model_args": f"base_url={_URL},tokenizer=/no/such/model"},
+    ],
+)
+def test_a_wrong_path_fails_its_model_before_others_start(
+    file: Path, wrong: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = {"name": "gone", **wrong}
+    _change(file, models=[{"name": "good", "model": "scripted"}, wrong])
+    assert main(["run", "--config", str(file)]) == 4
+    out, err = capsys.readouterr()
+    assert set(_written(file)) == {"good"}
+    assert re.search("failed: gone: .*/no/such/model", out)
+    assert err.index("models: gone: ") < err.index("model good")
+    _change(file, models=[wrong])
+    assert main(["run", "--config", str(file)]) == 1
 
 
 def test_rows_are_looked_at_once_for_all_models(

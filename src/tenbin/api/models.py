@@ -105,12 +105,12 @@ def evaluate_models(
     asked = list_models(given, _WHERE)
     entries = read_entries(asked.shared, asked.models, {}, _WHERE)
     speaker = choose_listener(listener, progress)
-    check_entries(entries, speaker)
+    failed = check_entries(entries, speaker)
 
     def told(one: ModelRun) -> None:
         speaker.message(f"{one.name}: {one.reason or one.state}")
 
-    ended = run_entries(entries, asked.at_once, lambda name: speaker, _silent, told)
+    ended = run_entries(entries, asked.at_once, lambda name: speaker, _silent, told, failed)
     paths = {entry.name: entry.result for entry in entries}
     done = {one.name: one.result for one in ended if one.result is not None}
     return Models(

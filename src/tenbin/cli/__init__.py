@@ -21,6 +21,7 @@ from tenbin.errors import ModelLost, NothingScored, TenbinError
 from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals, what_was_saved
 from tenbin.sandbox.printable import visible
 from tenbin.timing import counting_from
+from tenbin.version import __version__
 
 _COLLECT_AFTER = 100_000
 """Objects made, less those freed, after which garbage is looked for (Python: 700 or 2,000)."""
@@ -44,20 +45,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return OK
+    from tenbin.cli.log_flags import log_settings
+    from tenbin.report.terminal.log import logging_as
+
+    try:
+        with logging_as(log_settings(options)):
+            return _execute(options, began)
+    except TenbinError as error:  # of the flags about messages themselves
+        print(f"tenbin: {visible(str(error))}", file=sys.stderr)
+        return ERROR
+
+
+def _execute(options: argparse.Namespace, began: float) -> int:
+    """Run the command and return its exit code; every error is said here."""
+    from tenbin.report.terminal.log import LOG
+
+    LOG.debug("tenbin %s, Python %s: %s", __version__, sys.version.split()[0], options.command)
     try:
         with counting_from(began), stopping_on_signals(lambda: _kept(options)):
             return _dispatch(options.command, options)
     except TenbinError as error:
         _print_chain(error)
-        print(f"tenbin: {visible(str(error))}", file=sys.stderr)
+        LOG.error("%s", error)
         return NOTHING_SCORED if isinstance(error, NothingScored) else ERROR
     except KeyboardInterrupt as error:
         number = stopped_by(error)
-        print(
-            f"\ntenbin: {visible(stop_message(number, _kept(options)))}",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(file=sys.stderr)
+        LOG.error("%s", stop_message(number, _kept(options)))
         return SIGNAL + number
     except BrokenPipeError:
         # The reader of our output, `head` for one, has seen enough.
@@ -66,8 +80,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         explained = _explained(error)
         if explained is None:
+            LOG.debug("an error that nothing explains", exc_info=True)
             raise
-        print(f"tenbin: {visible(str(explained))}", file=sys.stderr)
+        LOG.error("%s", explained)
         return ERROR
 
 

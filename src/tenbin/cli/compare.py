@@ -92,6 +92,7 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.config import split_list
     from tenbin.files.disk_errors import write_output
     from tenbin.report.terminal.comparison import print_comparison
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.results.read import read_run
 
     wanted = Wanted(
@@ -105,7 +106,8 @@ def execute(options: argparse.Namespace) -> int:
     )
     if options.require is not None:
         parse_requirement(options.require)
-    opened = [(str(path), read_run(path)) for path in options.runs]
+    watch = open_progress().prepare
+    opened = [(str(path), read_run(path, watch)) for path in options.runs]
     sides = [Side(name, run.result, list(run.samples())) for name, run in opened]
     report = compare_runs(sides, wanted)
     written = json.dumps(report.to_json(), ensure_ascii=False, indent=2, allow_nan=False)

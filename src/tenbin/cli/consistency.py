@@ -55,9 +55,11 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.analysis.consistency.examine import examine
     from tenbin.config import split_list
     from tenbin.files.disk_errors import write_output
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.results.read import read_run
 
-    opened = [(str(path), read_run(path)) for path in options.runs]
+    watch = open_progress().prepare
+    opened = [(str(path), read_run(path, watch)) for path in options.runs]
     report = examine(
         [ExaminedSamples(name, run.result, run.samples(COLUMNS)) for name, run in opened],
         split_list(options.tasks or ""),

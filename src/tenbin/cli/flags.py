@@ -41,14 +41,12 @@ def add_options(
         if chosen:
             made[group] = parser.add_argument_group(titles.get(group, group.title))
             for one in chosen:
-                # argparse fills in what stands behind a per cent sign.
-                help = helps.get(one.name, one.help).replace("%", "%%")
-                _add_flag(made[group], one, help)
+                _add_flag(made[group], one, helps.get(one.name, one.help))
     return made
 
 
 def _add_flag(group: argparse._ArgumentGroup, option: Option, help: str) -> None:
-    help = help.replace("%", "%%")  # argparse formats it
+    help = help.replace("%", "%%")  # argparse fills in what stands behind a per cent sign
     if option.kind.is_switch:
         # `false` takes back what a run file says.
         group.add_argument(

@@ -12,7 +12,8 @@ EXAMPLES = """examples:
   tenbin import-task xnli_ja.yaml --output my_xnli_ja.yaml
   tenbin import-task xnli_ja.yaml --template published
   tenbin import-task my_xnli_ja.yaml --to lm-eval --template polite
-  tenbin import-task proverbs-1.0-asked --include_path proverbs.yaml --to lm-eval
+  tenbin import-task proverbs-1.0-asked --include_path proverbs.yaml \\
+      --to lm-eval
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -245,7 +246,9 @@ def _remove(paths: list[Path], remove: Callable[[Path], None], sure: bool) -> in
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal, for journals that take long; nothing elsewhere."""
-    if not sys.stderr.isatty():
+    from tenbin.report.terminal.log import LOG
+
+    if not sys.stderr.isatty() or not LOG.isEnabledFor(logging.INFO):
         yield lambda done, total: None
         return
     from rich.progress import Progress

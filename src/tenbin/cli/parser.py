@@ -30,8 +30,11 @@ COMMANDS = {
     "consistency": "compare the answers to parallel items, language by language, from stored runs",
     "journal": "list, check, repair and prune the journals of answers",
     "schema": "print the JSON Schema of stored runs",
+    "completion": "print the completion of commands, flags and tasks for a shell",
 }
 """Every command, a module of this package, and its summary."""
+_SILENT = ("serve", "schema", "completion")
+"""Commands without flags about messages: a server has a log of requests instead."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -39,6 +42,14 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=80)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Leave room for the names of commands, whose indent argparse does not count."""
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            longest = max(map(len, action.choices), default=0)
+            room = longest + self._current_indent + 2 * self._indent_increment
+            self._action_max_length = max(self._action_max_length, room)
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -63,7 +74,10 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             continue
         module = import_module(f"tenbin.cli.{name.replace('-', '_')}")
         examples = getattr(module, "EXAMPLES", "")
-        module.add_arguments(add_command(commands, name, summary, examples))
+        added = add_command(commands, name, summary, examples)
+        module.add_arguments(added)
+        if name not in _SILENT:
+            _add_log_options(added)
     return parser
 
 
@@ -82,6 +96,17 @@ def add_command(
         formatter_class=Help,
         allow_abbrev=False,
     )
+
+
+def _add_log_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags about messages to a command and its actions."""
+    from tenbin.cli.log_flags import add_log_options
+
+    add_log_options(parser)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _add_log_options(below)
 
 
 def add_format(group: argparse.ArgumentParser | argparse._ArgumentGroup, other: str) -> None:
@@ -169,6 +194,10 @@ def _hint_for_stray_value(written: str, argv: Sequence[str]) -> str:
     if written.startswith("-") or written not in argv:
         return ""
     before = list(argv[: argv.index(written)])
+    if before[-1:] in (["-v"], ["--verbose"]):
+        from tenbin.config.lm_eval_options import hint_for_name
+
+        return hint_for_name("verbosity")
     values: list[str] = []
     while before and not before[-1].startswith("--"):
         values.insert(0, before.pop())

@@ -9,8 +9,8 @@ from tenbin.errors import ConfigError
 EXAMPLES = """examples:
   tenbin plan --detect 2 --tasks jnli,jcommonsenseqa
   tenbin plan --detect 1 --suite japanese --score 70 --correlation 0.8
-  tenbin plan --detect 2 runs/20260101-120000-model      (scores of a stored run)
-  tenbin plan --detect 2 before.json after.json          (and how alike two answer)
+  tenbin plan --detect 2 runs/20260101-120000-model     (its scores)
+  tenbin plan --detect 2 before.json after.json        (how alike two answer)
 """
 
 

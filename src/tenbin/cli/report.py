@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tenbin.results.read import StoredRun
+
 EXAMPLES = """examples:
   tenbin report result.json -o report.html
   tenbin report runs/20260101-120000-mine runs/20260102-120000-other \\
       --charts figures
   tenbin report result.json --language ja
+  tenbin report result.json --scores           (the tables of `tenbin run` too)
 """
 
 
@@ -29,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", default="report.html", help="default: report.html"
     )
     parser.add_argument("--charts", metavar="DIR", help="also write every chart as SVG and PNG")
+    parser.add_argument(
+        "--scores", action="store_true", help="also print the scores of each run as tables"
+    )
+    parser.add_argument(
+        "--all_metrics", action="store_true", help="the same with every metric of each task"
+    )
     add_language(parser)
 
 
@@ -43,25 +52,35 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the scores of each run, write the report, and say where the files are."""
+    """Print a line for each run, write the report, and say where the files are."""
     from pathlib import Path
 
-    from tenbin.cli.run import order_report
     from tenbin.report.charts.draw import import_altair
     from tenbin.report.html.messages import messages
-    from tenbin.report.terminal.scores import print_results
+    from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.run_line import print_run_line
     from tenbin.results.read import read_run
 
     import_altair()
     messages(options.language)
-    for run in [read_run(path) for path in options.runs]:
-        print_results(run.result)
-        if (order := order_report(run.result, run.samples)) is not None:
-            from tenbin.report.terminal.option_order import print_option_order
-
-            print_option_order(order)
+    console = make_console()
+    for path, run in [(path, read_run(path)) for path in options.runs]:
+        print_run_line(path, run.result, console)
+        if options.scores or options.all_metrics:
+            _print_scores(run, options.all_metrics)
     write_report(options.runs, Path(options.output), options.language, options.charts)
     return 0
+
+
+def _print_scores(run: StoredRun, all_metrics: bool) -> None:
+    from tenbin.cli.run import order_report
+    from tenbin.report.terminal.scores import print_results
+
+    print_results(run.result, all_metrics=all_metrics)
+    if (order := order_report(run.result, run.samples)) is not None:
+        from tenbin.report.terminal.option_order import print_option_order
+
+        print_option_order(order)
 
 
 def write_report(
@@ -74,10 +93,11 @@ def write_report(
     from tenbin.report.html.build import build_page, choose_charts
     from tenbin.report.html.write import write_page
     from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.results.read import read_run
 
     console = make_console()
-    page = build_page([read_run(path) for path in runs], language)
+    page = build_page([read_run(path, open_progress().prepare) for path in runs], language)
     folder = write_page(page, output)
     console.print(f"report   {output}", highlight=False, soft_wrap=True)
     if folder is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tenbin.cli.exit_codes import ERROR, HELP, SOME_FAILED, code_of_run
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tenbin.analysis.option_order.report import OptionOrderReport
-    from tenbin.config import ModelsFile
+    from tenbin.config import ModelsFile, RunConfig
     from tenbin.pipeline.finish import CompletedRun
     from tenbin.pipeline.many_models.run import ModelRun
     from tenbin.pipeline.progress import Listener
@@ -48,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     groups = add_options(parser, "run", {"select_on": _SELECT_ON}, {SWEEP: "choosing a template"})
     add_report_and_config(groups[OUTPUT])
+    groups[OUTPUT].add_argument(
+        "--all_metrics",
+        action="store_true",
+        help="print every metric of each task, and not the first alone",
+    )
 
 
 def add_report_and_config(output: argparse._ArgumentGroup) -> None:
@@ -65,6 +71,13 @@ def add_report_and_config(output: argparse._ArgumentGroup) -> None:
         help="also print where the time of the command went; result.json keeps it in any case",
     )
     output.add_argument(
+        "--dry_run",
+        action="store_true",
+        help="ask nothing: print documents, requests, tokens, what the journal knows, and an "
+        "estimate of time and cost",
+    )
+    output.add_argument("--json", action="store_true", help="with --dry_run: print JSON")
+    output.add_argument(
         "--config",
         metavar="FILE",
         help="run file: YAML whose keys are these options; flags override it. For `tenbin run` it "
@@ -77,9 +90,12 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.cli.flags import config_from
     from tenbin.config import AUTO, read_models_file
 
+    check_json(options)
     if options.config and (models := read_models_file(options.config)) is not None:
         return _run_models(options, models)
     config = config_from(options)
+    if options.dry_run:
+        return show_dry_run(options, {"": config})
     check_report(options)
 
     from tenbin.report.terminal.progress import open_progress
@@ -91,9 +107,11 @@ def execute(options: argparse.Namespace) -> int:
     finished = run(config, open_progress())
 
     from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.log import log_output
     from tenbin.report.terminal.scores import print_results
 
-    print_results(finished.result)
+    print_results(finished.result, all_metrics=options.all_metrics)
+    log_output(lambda console: print_results(finished.result, console, options.all_metrics))
     order = order_report(finished.result, finished.samples)
     if order is not None:
         from tenbin.report.terminal.option_order import print_option_order
@@ -111,6 +129,39 @@ def execute(options: argparse.Namespace) -> int:
         write_run_report(options, finished.folder.path)
     show_timing(options, finished)
     return code_of_run(finished.result)
+
+
+def check_json(options: argparse.Namespace) -> None:
+    """Refuse `--json` where it has nothing to say."""
+    if options.json and not options.dry_run:
+        from tenbin.errors import ConfigError
+
+        raise ConfigError(
+            "--json is about --dry_run", "the result of a run is in result.json (--output_path)"
+        )
+
+
+def show_dry_run(options: argparse.Namespace, configs: Mapping[str, RunConfig]) -> int:
+    """Print what would be asked of each model; the name is empty where there is one."""
+    import json
+
+    from tenbin.pipeline.dry_run import dry_run
+    from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.dry_run import heading, print_dry_run
+    from tenbin.report.terminal.progress import open_progress
+
+    listener = open_progress()
+    found = {name: dry_run(config, listener) for name, config in configs.items()}
+    if options.json or getattr(options, "format", "text") == "json":
+        shown = {name: one.to_json() for name, one in found.items()}
+        print(json.dumps(shown.get("", shown), ensure_ascii=False, indent=2))
+        return 0
+    console = make_console()
+    for name, one in found.items():
+        if name:
+            console.print(heading(name, one), style="bold", highlight=False)
+        print_dry_run(one, console)
+    return 0
 
 
 def order_report(
@@ -174,38 +225,45 @@ def _write_report(options: argparse.Namespace, runs: Sequence[Path], folder: Pat
 def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     """Run all models of a run file and show their scores in one table."""
     from tenbin.cli.flags import flags_of, without_other_source
+    from tenbin.cli.log_flags import log_settings
     from tenbin.pipeline.many_models.entries import check_entries, read_entries
     from tenbin.pipeline.many_models.run import run_entries
+    from tenbin.report.terminal.log import log_output
     from tenbin.report.terminal.many_models import print_models
-    from tenbin.report.terminal.progress import NamedProgress, open_progress
+    from tenbin.report.terminal.progress import open_named_progress, open_progress
 
     flags = flags_of(options)
     shared = without_other_source(file.shared, flags)
     entries = read_entries(shared, file.models, flags, str(options.config))
+    if options.dry_run:
+        return show_dry_run(options, {entry.name: entry.config for entry in entries})
     check_report(options)
     progress = open_progress()
-    check_entries(entries, progress)
+    failed = check_entries(entries, progress)
     ended_so_far = 0
 
     def told(one: ModelRun) -> None:
         nonlocal ended_so_far
         ended_so_far += 1
         said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)
-        progress.message(f"{ended_so_far} of {len(entries)} models: {one.name}: {said}")
+        say = progress.warning if one.state == "failed" else progress.message
+        say(f"{ended_so_far} of {len(entries)} models: {one.name}: {said}")
 
     def open_listener(name: str) -> Listener:
         progress.message(f"model {name}")
         return open_progress()
 
-    ended = run_entries(entries, file.at_once, open_listener, NamedProgress, told)
+    beside = partial(open_named_progress, log_settings(options))
+    ended = run_entries(entries, file.at_once, open_listener, beside, told, failed)
     print_models(ended)
+    log_output(lambda console: print_models(ended, console))
     folders = [
         entry.result.with_suffix(".run")
         for entry, one in zip(entries, ended, strict=True)
         if one.state != "failed"
     ]
     _write_report(options, folders, entries[0].result.parent)
-    failed = [one for one in ended if one.state == "failed"]
-    if failed:
-        return ERROR if len(failed) == len(ended) else SOME_FAILED
+    without = [one for one in ended if one.state == "failed"]
+    if without:
+        return ERROR if len(without) == len(ended) else SOME_FAILED
     return max(code_of_run(one.result) for one in ended if one.result is not None)

@@ -17,6 +17,7 @@ def list_suites(options: argparse.Namespace) -> int:
     from tenbin.cli.flags import flags_of
     from tenbin.pipeline.suite_cost import measure_rate, suite_costs
     from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.report.terminal.suites import print_method, print_suite
     from tenbin.tasks.groups import suite_definitions
 
@@ -30,10 +31,10 @@ def list_suites(options: argparse.Namespace) -> int:
     count = _counter(options.tokenizer) if options.tokenizer else None
     rate = measure_rate() if parameters else None
     profile = flags_of(options).get("profile")
-    console = make_console()
+    console, listener = make_console(), open_progress()
     for name in [options.pattern] if options.pattern else known:
         costs = {
-            regime: suite_costs(name, regime, count)
+            regime: suite_costs(name, regime, count, listener)
             for regime in ([profile] if profile else REGIMES)
         }
         each = options.pattern is not None

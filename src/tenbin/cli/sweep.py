@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tenbin.cli.exit_codes import HELP, code_of_run
 from tenbin.cli.run import (
     add_report_and_config,
+    check_json,
     check_report,
     order_report,
+    show_dry_run,
     show_timing,
     write_document,
     write_run_report,
@@ -60,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run a sweep or read one back, and print what it says."""
+    check_json(options)
+    if options.dry_run and not options.run:
+        from tenbin.cli.flags import config_from
+        from tenbin.pipeline.sweep import swept_config
+
+        return show_dry_run(options, {"": swept_config(config_from(options))})
     report, order, result = _stored(options) if options.run else _fresh(options)
     if options.report_file:
         from pathlib import Path
@@ -71,9 +79,11 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps(_document(report, order), ensure_ascii=False, indent=2))
         return code_of_run(result)
 
+    from tenbin.report.terminal.log import log_output
     from tenbin.report.terminal.sweep import print_run_notes, print_sweep
 
     print_sweep(report)
+    log_output(lambda console: print_sweep(report, console))
     if order is not None:
         from tenbin.report.terminal.option_order import print_option_order
 
@@ -97,10 +107,11 @@ def _stored(options: argparse.Namespace) -> _Reported:
         )
 
     from tenbin.analysis.sweep.report import sweep_report
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.results.read import read_run
     from tenbin.results.samples import outcomes_of
 
-    stored = read_run(options.run)
+    stored = read_run(options.run, open_progress().prepare)
     report = sweep_report(stored.result, outcomes_of(stored.samples()), options.metric)
     return report, order_report(stored.result, stored.samples), stored.result
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fnmatch import translate
@@ -27,7 +25,6 @@ _MOST_LANGUAGES = 12
 """Of tasks in one row that are named; more are counted."""
 _LONGEST_LIST = 60
 _LONGEST_REASON = 160
-_SECONDS_BEFORE_PROGRESS = 2.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,16 +142,10 @@ def _show(options: argparse.Namespace) -> int:
 
 def _progress() -> Callable[[int, int], None]:
     """Say how far the indexing of a folder is, once it takes long."""
-    began = said = time.monotonic()
+    from tenbin.report.terminal.progress import open_progress
 
-    def report(number: int, total: int) -> None:
-        nonlocal said
-        now = time.monotonic()
-        if now - began > _SECONDS_BEFORE_PROGRESS and now - said > 1.0:
-            said = now
-            print(f"indexing task files: {number:,} of {total:,}", file=sys.stderr)
-
-    return report
+    listener = open_progress()
+    return lambda number, total: listener.prepare("indexing task files", number, total, "files")
 
 
 def _matcher(pattern: str | None) -> Callable[[str], bool]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tenbin.config import RunConfig
+    from tenbin.pipeline.progress import Listener
     from tenbin.pipeline.validate import Checked
     from tenbin.records import Task
 
@@ -32,19 +34,31 @@ def execute(options: argparse.Namespace) -> int:
     """
     from tenbin.cli.flags import flags_of
     from tenbin.config import build_config
-    from tenbin.pipeline.validate import validate_selected
+    from tenbin.report.terminal.progress import open_progress
 
     flags = flags_of(options)
     if not options.names:
         return _print_census(build_config({"tasks": "*", **flags}), options.json)
     config = build_config({"tasks": options.names, **flags})
-    checked = (validate_selected(task, config) for task in _tasks(options, config))
+    listener = open_progress()
+    tasks = _tasks(options, config)
+    checked = _each_checked(tasks, config, listener)
     if options.json:
         found = list(checked)
         _print_json({"tasks": [one.to_json() for one in found]})
     else:
         found = [_printed(one) for one in checked]
     return 1 if any(one.errors for one in found) else 0
+
+
+def _each_checked(tasks: list[Task], config: RunConfig, listener: Listener) -> Iterator[Checked]:
+    """Check one task after the other; of a single one its templates are the steps."""
+    from tenbin.pipeline.validate import validate_selected
+
+    for done, task in enumerate(tasks, 1):
+        yield validate_selected(task, config, listener if len(tasks) == 1 else None)
+        if len(tasks) > 1:
+            listener.prepare("checking tasks", done, len(tasks), "tasks")
 
 
 def _printed(checked: Checked) -> Checked:

@@ -73,7 +73,9 @@ FLAGS = (
     LmEvalOption("fewshot_as_multiturn", "off unless given; lm-eval turns it on with a template"),
     LmEvalOption("include_path", "several paths are separated by commas; `lm_eval` is its package"),
     LmEvalOption(
-        "verbosity", "leave it out: progress and warnings are always shown, on standard error", "-v"
+        "verbosity",
+        "--log_level debug, info, warning or error; -v is debug, -q error, neither takes a value",
+        "-v",
     ),
     LmEvalOption(
         "write_out",
@@ -150,9 +152,11 @@ _SHORT = {one.short: one for one in FLAGS if one.short}
 
 
 def hint_for_name(name: str) -> str:
-    """What to use instead of an option of lm-eval's that tenbin does not have; else nothing."""
+    """What to use instead of another program's option that tenbin does not have; else nothing."""
+    from tenbin.config.other_programs import hint_for_foreign
+
     found = _NAMED.get(name)
-    return f"{name} is an option of lm-eval; {found.here}" if found else ""
+    return f"{name} is an option of lm-eval; {found.here}" if found else hint_for_foreign(name)
 
 
 def hint_for_flag(flag: str) -> str:

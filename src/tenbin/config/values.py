@@ -28,6 +28,8 @@ class Kind(NamedTuple):
     """The type of the keyword in Python."""
     is_switch: bool = False
     """Whether the flag needs no value."""
+    choices: tuple[str, ...] = ()
+    """The words that it takes, where these are all."""
 
 
 def text(value: Any) -> str:
@@ -383,7 +385,7 @@ VARIABLES = Kind(template_args, "str | Mapping[str, Any]")
 def choice(*allowed: str) -> Kind:
     """One of these words."""
     quoted = ", ".join(f'"{word}"' for word in allowed)
-    return Kind(one_of(*allowed), f"Literal[{quoted}]")
+    return Kind(one_of(*allowed), f"Literal[{quoted}]", choices=allowed)
 
 
 def count_up_to(limit: str) -> Kind:

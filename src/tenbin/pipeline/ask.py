@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from tenbin.pipeline.usage import TokenUsage
 from tenbin.records import Response
 from tenbin.timing import stage
 
+_LOG = logging.getLogger("tenbin.journal")
 _SETTLED_AT_ONCE = 20_000
 """Known requests, in the order of their keys: in that of their numbers they are quicker settled."""
 
@@ -63,10 +65,11 @@ def ask(
     asked, _ = queue.left()
     known = _settle_known(queue, answers, rounds)
     usage.from_journal += known
+    _LOG.debug("journal: %s knows %d of %d answers", answers.place, known, asked)
     if observer is not None:
         observer.known(known)
     if answers.damaged:
-        listener.message(
+        listener.warning(
             f"{answers.damaged:,} answers in {answers.place} are damaged: they are asked again"
         )
     if known and known == usage.from_journal:

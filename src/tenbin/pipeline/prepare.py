@@ -304,6 +304,19 @@ def count_prompts(setup: CellSetup, data: Data) -> int:
     return limited(len(data.for_cell(setup)[0].documents), setup.limit)
 
 
+def limit_notices(setups: Sequence[CellSetup], data: Data) -> list[str]:
+    """One line where `--limit` names more documents than there are."""
+    fewer: dict[str, int] = {}
+    for setup in setups:
+        limit, there = setup.limit, len(data.for_cell(setup)[0].documents)
+        if limit is not None and limit > max(there, 1) and setup.share is None:
+            fewer[setup.cell.id] = there
+    if not fewer:
+        return []
+    shown = listed([f"{id} has {there:,}" for id, there in fewer.items()])
+    return [f"--limit asks for more documents than there are: {shown}; all of them are asked"]
+
+
 def prompts_of(
     setup: CellSetup,
     data: Data,

@@ -20,6 +20,10 @@ class Listener:
     def message(self, text: str) -> None:
         """A notice for the user, one line."""
 
+    def warning(self, text: str) -> None:
+        """A notice that scores depend on, such as a task that is left out: a message by default."""
+        self.message(text)
+
     def transfer(self, name: str, done: int, total: int | None) -> None:
         """A file is being downloaded: bytes so far, and in all where that is known."""
 

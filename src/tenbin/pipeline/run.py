@@ -5,6 +5,7 @@ config → cells → data → prompts → plan → answers → outcomes → scor
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -16,6 +17,7 @@ from tenbin.backends.base import Backend, BackendSettings, Workers
 from tenbin.backends.registry import open_backend
 from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
+from tenbin.files.hub_switches import hub_offline
 from tenbin.journal.answers import Answers
 from tenbin.journal.store import Journal
 from tenbin.metrics.registry import tools_of
@@ -41,6 +43,7 @@ from tenbin.pipeline.prepare import (
     Data,
     count_prompts,
     data_choice,
+    limit_notices,
     load_data,
     prompt_settings,
     prompts_of,
@@ -51,6 +54,7 @@ from tenbin.pipeline.until.width import check_widths, width_rules
 from tenbin.results.folder import RunFolder
 from tenbin.timing import stage, timed
 
+_LOG = logging.getLogger("tenbin.pipeline")
 __all__ = ["CompletedRun", "backend_settings", "execute", "execute_cells"]
 
 
@@ -100,11 +104,15 @@ def execute_cells(
     for task in {(s.task.name, s.task.version): s.task for s in setups}.values():
         tools_of(task)  # refuses what is not installed; prompts alone need none of it
     with ExitStack() as held:
+        held.enter_context(hub_offline(config.offline))
         more["timing"] = held.enter_context(timed())
         data = load_data(config, setups, listener.transfer)
         setups = data.kept(setups)
+        _log_data(setups, data)
         widths = check_widths(setups, data)
-        for notice in [*profile_notices(config, setups), *data.notices(), *widths]:
+        for notice in [*data.notices(), *limit_notices(setups, data)]:
+            listener.warning(notice)
+        for notice in [*profile_notices(config, setups), *widths]:
             listener.message(notice)
         if write and folder is None:
             folder = held.enter_context(taken_place(config, more["stamp"], listener))
@@ -112,6 +120,7 @@ def execute_cells(
             with stage("model files"):
                 backend = open_backend(backend_settings(config, listener.message))
             held.callback(backend.close)
+        _LOG.debug("model: backend %s, fingerprint %s", config.model, backend.fingerprint)
         state = _prepare(config, setups, data, backend, listener, folder, **more)
         judge = state.partial_scores.judge
         with (
@@ -124,8 +133,30 @@ def execute_cells(
                 observer.write("judging")
                 judge.judge_rest(listener.prepare)
                 observer.end_portion()
+            _LOG.debug("engine: %s", dict(backend.describe()).get("engine"))
             run = finish(state, judge.judged, notify=listener.message)
-        return write_completed(state, run, listener)
+        completed = write_completed(state, run, listener)
+    _log_end(completed)
+    return completed
+
+
+def _log_data(setups: Sequence[CellSetup], data: Data) -> None:
+    """Log what is asked and the files that rows come from; nothing is looked up for no reader."""
+    if not _LOG.isEnabledFor(logging.DEBUG):
+        return
+    _LOG.debug("%s cells: %s", f"{len(setups):,}", ", ".join(setup.cell.id for setup in setups))
+    files = {(s, file) for setup in setups for s, all in data.files(setup).items() for file in all}
+    for split, file in sorted(files, key=lambda one: (one[1].path, one[0])):
+        _LOG.debug("data: %s: %s, SHA-256 %s", split, file.path, file.sha256)
+
+
+def _log_end(completed: CompletedRun) -> None:
+    """Log the stages with their seconds, and where the results are."""
+    if completed.timing is not None:
+        spent = completed.timing.seconds.items()
+        _LOG.debug("stages: %s", ", ".join(f"{name} {seconds:.3f} s" for name, seconds in spent))
+    if completed.folder is not None:
+        _LOG.debug("results: %s", completed.folder.result_file)
 
 
 def _prepare(
@@ -216,6 +247,7 @@ def _plan(
     for setup in setups:
         prompts = prompts_of(setup, data, settings, backend.capabilities.tokenizer, chat)
         plan.add(setup.cell, counter.through(prompts), setup.scores_unconditionally)
+    _LOG.debug("prompts: %s, in %s requests", f"{len(plan):,}", f"{plan.queue.left()[0]:,}")
     return plan
 
 

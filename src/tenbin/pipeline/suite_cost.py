@@ -16,6 +16,7 @@ from tenbin.errors import TenbinError
 from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.prepare import Data, data_choice, prompt_settings, prompts_of
+from tenbin.pipeline.progress import Listener
 from tenbin.records import Prompt
 from tenbin.tasks.summary import catalogue
 
@@ -58,7 +59,10 @@ class Rate:
 
 
 def suite_costs(
-    suite: str, profile: str | None, count: Callable[[str], int] | None = None
+    suite: str,
+    profile: str | None,
+    count: Callable[[str], int] | None = None,
+    listener: Listener | None = None,
 ) -> list[TaskCost]:
     """The cost of every task of a suite.
 
@@ -66,6 +70,7 @@ def suite_costs(
         suite: Its name.
         profile: The profile that it is run under.
         count: Counts the tokens of a text; None: they are estimated.
+        listener: Told how it goes.
     """
     config = build_config({"suite": suite, "profile": profile, "sample_data": True})
     config = config.replaced(apply_chat_template=False)
@@ -73,13 +78,15 @@ def suite_costs(
     rows = _published_rows()
     count, asked = count or estimate_tokens, set[str]()
     costs = []
-    for setup in choose_cells(config):
+    setups, listener = choose_cells(config), listener or Listener()
+    for done, setup in enumerate(setups, 1):
         prompts = _prompts(config, setup, data)
         documents = rows.get((setup.task.name, setup.task.version), 0)
         key = repr([_texts(one) for one in prompts])
         # Versions that only read answers differently ask the same prompts, which is done once.
         costs.append(_cost(setup, prompts, documents, count, again=key in asked))
         asked.add(key)
+        listener.prepare(f"counting tokens of {suite}", done, len(setups), "tasks")
     return costs
 
 

@@ -57,6 +57,21 @@ def execute_sweep(
     Raises:
         ConfigError: There is one option only.
     """
+    config = swept_config(config)
+    if config.then:
+        finished = _execute_then(config, listener, metric, backend, write)
+    else:
+        finished = execute(config, listener, backend, write)
+    report = sweep_report(finished.result, RunOutcomes(finished), metric)
+    return CompletedSweep(finished, report)
+
+
+def swept_config(config: RunConfig) -> RunConfig:
+    """The config with all templates where it names nothing to sweep over.
+
+    Raises:
+        ConfigError: There is one option only, or one that a sweep cannot use.
+    """
     if config.until:
         raise ConfigError(
             "--until stops each template after other documents: a sweep compares them on the same",
@@ -67,12 +82,7 @@ def execute_sweep(
         # With a budget, the published templates are shown among the formats.
         config = config.replaced(templates=(ALL,))
     _check_options(choose_cells(config))
-    if config.then:
-        finished = _execute_then(config, listener, metric, backend, write)
-    else:
-        finished = execute(config, listener, backend, write)
-    report = sweep_report(finished.result, RunOutcomes(finished), metric)
-    return CompletedSweep(finished, report)
+    return config
 
 
 def _execute_then(

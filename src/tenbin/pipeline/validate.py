@@ -16,6 +16,7 @@ from tenbin.errors import TaskError, TenbinError
 from tenbin.metrics.perplexity import count_characters, count_words
 from tenbin.metrics.registry import check_question, metric_names, reference_checks
 from tenbin.pipeline.prepare import data_choice
+from tenbin.pipeline.progress import Listener
 from tenbin.pipeline.task_files import trust_of
 from tenbin.prompts.assembly import open_assembly
 from tenbin.prompts.render import whole_text, word
@@ -66,10 +67,15 @@ class Checked:
         }
 
 
-def validate_selected(task: Task, config: RunConfig) -> Checked:
+def validate_selected(task: Task, config: RunConfig, listener: Listener | None = None) -> Checked:
     """Check a task as a run with this config would use it.
 
     A task with functions that the user does not trust is checked as far as its file goes.
+
+    Args:
+        task: The task.
+        config: The run.
+        listener: Told how it goes.
     """
     functions = named_functions(task)
     if functions:
@@ -86,7 +92,7 @@ def validate_selected(task: Task, config: RunConfig) -> Checked:
         except TaskError as error:
             failed = Finding("error", "functions", str(error))
             return Checked(task, 0, len(task.templates), (failed,))
-    return validate_task(task, data_choice(config))
+    return validate_task(task, data_choice(config), listener)
 
 
 def _check_packages(functions: list[tuple[str, TaskFunction]]) -> Iterator[Finding]:
@@ -95,18 +101,20 @@ def _check_packages(functions: list[tuple[str, TaskFunction]]) -> Iterator[Findi
         yield Finding("error", "packages", f"{reason}\n  → pip install {pip_name(package)}")
 
 
-def validate_task(task: Task, choice: DataChoice) -> Checked:
+def validate_task(task: Task, choice: DataChoice, listener: Listener | None = None) -> Checked:
     """Check metrics, data, labels, every template on every document, and leaks."""
+    listener = listener or Listener()
     findings = list(_check_metrics(task))
     try:
-        scored = load_documents(task.dataset, task.split, choice)
+        scored = load_documents(task.dataset, task.split, choice, listener.transfer)
     except TenbinError as error:
         findings.append(Finding("error", f"split {task.split}", str(error)))
         return Checked(task, 0, len(task.templates), tuple(findings))
     findings += _check_pool(task, scored, choice)
     check = _check_texts if task.kind == "perplexity" else _check_template
-    for template in task.templates.values():
+    for done, template in enumerate(task.templates.values(), 1):
         findings += check(task, template, scored.documents)
+        listener.prepare(f"checking {task.name}", done, len(task.templates), "templates")
     findings += _check_formats(task, scored.documents)
     return Checked(task, len(scored.documents), len(task.templates), tuple(findings))
 

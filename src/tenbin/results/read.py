@@ -8,11 +8,11 @@ digest.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -36,6 +36,8 @@ RUN_ID_KEY, SCHEMA_KEY = "tenbin_run_id", "tenbin_schema_version"
 _AGAIN = "run the same command again: it goes on from the journal and writes both anew"
 _BATCH = 1_000
 """Rows that are read at a time."""
+Watch: TypeAlias = Callable[[str, int, int], None]
+"""What is read, documents done, and all of them: `Listener.prepare`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class StoredRun:
     result: RunResult
     version: int
     """Schema version of the file, before migration."""
+    watch: Watch | None = field(default=None, compare=False, repr=False)
+    """Told how many samples were read, some hundreds at a time."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -62,7 +66,16 @@ class StoredRun:
             ResultError: The samples are missing, damaged, or those of another run.
         """
         self.check_samples()
-        return self._of_this_run(read_samples(self.path / SAMPLES, columns))
+        found = self._of_this_run(read_samples(self.path / SAMPLES, columns))
+        return found if self.watch is None else self._watched(found, self.watch)
+
+    def _watched(self, samples: Iterator[Sample], watch: Watch) -> Iterator[Sample]:
+        total = sum(counts.effective for counts in self.result.n_samples.values())
+        what = f"reading {self.path}"
+        for done, sample in enumerate(samples, 1):
+            yield sample
+            if done % _BATCH == 0 or done == total:
+                watch(what, done, max(done, total))
 
     def sample_rows(self, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         """The same as plain values."""
@@ -99,8 +112,12 @@ class StoredRun:
         raise ResultError(f"{self.path}: {RESULT} and {SAMPLES} are not of one run: {why}", _AGAIN)
 
 
-def read_run(path: str | Path) -> StoredRun:
+def read_run(path: str | Path, watch: Watch | None = None) -> StoredRun:
     """A stored run, by its folder or its result.json.
+
+    Args:
+        path: The folder or the file.
+        watch: Told what is read, how many samples are done, and of how many.
 
     Raises:
         ResultError: There is no run, or it is damaged.
@@ -113,7 +130,7 @@ def read_run(path: str | Path) -> StoredRun:
     document, version = _read_document(folder / RESULT, path)
     if copy is not None and copy.exists() and _read_document(copy, path)[0] != document:
         raise ResultError(f"{copy} and {folder / RESULT} are not of one run", _AGAIN)
-    return StoredRun(folder, _validated(document, folder / RESULT), version)
+    return StoredRun(folder, _validated(document, folder / RESULT), version, watch)
 
 
 def read_result(file: Path) -> RunResult:

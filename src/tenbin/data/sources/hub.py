@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from tenbin.data.sources.choice import DataChoice
 from tenbin.data.sources.places import check_hub, key_of, split_folders
 from tenbin.errors import DataError
+from tenbin.files.hub_switches import hub_offline
 from tenbin.records import Dataset
 
 _DROPPED = frozenset({"trust_remote_code", "streaming"})
@@ -69,7 +69,7 @@ def load_hub_split(
     if offline:
         options["download_config"] = library.DownloadConfig(local_files_only=True)
     try:
-        with _offline() if offline else _as_it_is():
+        with hub_offline(offline):
             loaded: Any = library.load_dataset(dataset.name, dataset.config, split=split, **options)
     # The library has no error class of its own: any failure here is one of loading the set.
     except Exception as error:
@@ -90,29 +90,6 @@ def _version(dataset: Dataset, loaded: Any) -> str | None:
     known = dataset.options.get("revision") or (commit and commit[1])
     version = known or getattr(info, "version", None)
     return str(version) if version else None
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _offline() -> Iterator[None]:
-    """Keep the library from asking the hub, which it does in spite of `local_files_only`.
-
-    It reads HF_HUB_OFFLINE once, when it is imported.
-    """
-    names = ("datasets.config", "huggingface_hub.constants")
-    modules: list[Any] = [sys.modules[name] for name in names if name in sys.modules]
-    before = [module.HF_HUB_OFFLINE for module in modules]
-    for module in modules:
-        module.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        for module, value in zip(modules, before, strict=True):
-            module.HF_HUB_OFFLINE = value
 
 
 def _hub_error(dataset: Dataset, split: str, error: Exception, offline: bool) -> DataError:

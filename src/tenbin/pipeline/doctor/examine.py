@@ -11,6 +11,7 @@ from tenbin.analysis.doctor.finding import Severity, worst
 from tenbin.analysis.doctor.vocabulary import Spelling, join_spelling
 from tenbin.backends.registry import open_inspector
 from tenbin.config import AUTO, RunConfig, build_config
+from tenbin.files.hub_switches import hub_offline
 from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.cells.per_task import profile_notices
 from tenbin.pipeline.doctor.cell import CellDiagnosis, examine_cell
@@ -69,11 +70,13 @@ def examine(config: RunConfig, listener: Listener) -> Examination:
     notices = [*profile_notices(config, setups), *data.notices()]
     for notice in notices:
         listener.message(notice)
-    reader = open_inspector(backend_settings(config, listener.message))
+    with hub_offline(config.offline):
+        reader = open_inspector(backend_settings(config, listener.message))
     cells: list[CellDiagnosis] = []
     rows: dict[str, list[bytes]] = {}
-    for setup in setups:
+    for done, setup in enumerate(setups, 1):
         found, packed = examine_cell(setup, data, config, reader)
+        listener.prepare("examining templates", done, len(setups), "templates")
         cells.append(found)
         rows.setdefault(found.task_id, []).extend(packed)
     shared = {task: count_distinct(packed) for task, packed in rows.items()}

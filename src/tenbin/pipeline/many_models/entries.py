@@ -13,7 +13,7 @@ from typing import Any
 
 from tenbin.backends.registry import check_arguments
 from tenbin.config import AUTO, RunConfig, build_config, check_values
-from tenbin.errors import ConfigError, ResultError, TenbinError
+from tenbin.errors import BackendError, ConfigError, ResultError, TenbinError
 from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.cells.documents import selecting_cells
 from tenbin.pipeline.cells.setup import CellSetup
@@ -117,20 +117,28 @@ def _located(error: TenbinError, place: str) -> TenbinError:
     return type(error)(f"{place}: {error.message}", error.hint)
 
 
-def check_entries(entries: Sequence[Entry], listener: Listener) -> None:
+def check_entries(entries: Sequence[Entry], listener: Listener) -> dict[str, str]:
     """Find faults of tasks, templates, data, model arguments and places in any of the runs.
 
     Tasks and rows are looked at once for all models that are asked the same.
 
+    Returns:
+        The names of models that are not where their entry says, and why: the others can be run.
+
     Raises:
-        TenbinError: Naming the model.
+        TenbinError: Naming the model, where the file itself is wrong.
     """
+    failed: dict[str, str] = {}
     seen: dict[str, tuple[list[CellSetup], Data]] = {}
     blank = RunConfig(tasks=())
     for entry in entries:
         config = entry.config
         try:
-            check_arguments(backend_settings(config))
+            try:
+                check_arguments(backend_settings(config))
+            except BackendError as error:
+                failed[entry.name] = str(error)
+                continue
             of_the_model = {name: getattr(blank, name) for name in _OF_THE_MODEL}
             asked = config.replaced(output_path=None, **of_the_model)
             if repr(asked) not in seen:
@@ -139,6 +147,7 @@ def check_entries(entries: Sequence[Entry], listener: Listener) -> None:
             check_place(entry.folder, config, *seen[repr(asked)], fingerprint=None)
         except TenbinError as error:
             raise _located(error, entry.name) from error
+    return failed
 
 
 def _prepared(config: RunConfig, listener: Listener) -> tuple[list[CellSetup], Data]:

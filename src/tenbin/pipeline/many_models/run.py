@@ -13,10 +13,11 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from types import MappingProxyType
 from typing import Any, Literal
 
 from tenbin.config import AUTO, RunConfig
@@ -88,6 +89,7 @@ def run_entries(
     alone: ListenerFor,
     beside: ListenerFor,
     on_end: OnEnd,
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> list[ModelRun]:
     """Run every model that has no complete result yet, where there is room for it.
 
@@ -98,13 +100,21 @@ def run_entries(
         alone: The listener of a run that is the only one.
         beside: The same where several go on; other processes must be able to import it.
         on_end: Called after each model, by one thread at a time.
+        failed: Names of models that cannot be run, and why, as `check_entries` found.
 
     Returns:
         How each ended, in the order of the entries.
     """
-    with open_slots(entries) as slots:
-        at_once = min(wanted or slots.count, len(entries))
-        return _run_at(slots, entries, at_once, alone if at_once == 1 else beside, on_end)
+    ended = {name: ModelRun(name, "failed", None, reason) for name, reason in failed.items()}
+    for one in ended.values():
+        on_end(one)
+    sound = [entry for entry in entries if entry.name not in ended]
+    if sound:
+        with open_slots(sound) as slots:
+            at_once = min(wanted or slots.count, len(sound))
+            listener_for = alone if at_once == 1 else beside
+            ended |= {one.name: one for one in _run_at(slots, sound, at_once, listener_for, on_end)}
+    return [ended[entry.name] for entry in entries]
 
 
 def _run_at(

@@ -18,9 +18,9 @@ from tenbin.analysis.compare import (
     MetricComparison,
 )
 from tenbin.analysis.compare.comparability import WARNED
-from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.report.terminal.console import made_visible, make_console, natural_width
+from tenbin.report.terminal.numbers import count_clusters
 from tenbin.report.terminal.run_notes import engine_mode
-from tenbin.report.terminal.scores import count_clusters, natural_width
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SIGNIFICANT = 0.05

@@ -11,12 +11,15 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.segment import Segment
 from rich.text import Text
 
 from tenbin.sandbox.printable import visible
 
 _T = TypeVar("_T")
+_INDENT = "  "
+"""Before the second and later lines of a note."""
 
 
 class PlainConsole(Console):
@@ -51,6 +54,29 @@ def make_console() -> Console:
 def make_error_console() -> Console:
     """Return a console on standard error, for progress and messages."""
     return PlainConsole(stderr=True)
+
+
+def natural_width(renderable: RenderableType, console: Console) -> int:
+    """Return the width that a table takes when nothing is folded."""
+    return Measurement.get(console, console.options.update(width=10_000), renderable).maximum
+
+
+def print_note(console: Console, text: str, style: str = "") -> None:
+    """Print a line of text; in a terminal that is narrower, further lines are indented.
+
+    In a pipe it stays one line, for programs that look for it.
+    """
+    line = Text(text, style=style)
+    if not console.is_terminal or line.cell_len <= console.width:
+        console.print(line, soft_wrap=True)
+        return
+    wrapped = line.wrap(console, max(console.width - len(_INDENT), 20))
+    for one in wrapped:
+        one.rstrip()
+    first, *rest = wrapped
+    console.print(first)
+    for one in rest:
+        console.print(Text(_INDENT).append_text(one))
 
 
 def made_visible(value: _T) -> _T:

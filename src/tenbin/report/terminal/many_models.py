@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tenbin.report.terminal.console import made_visible, make_console
-from tenbin.report.terminal.scores import natural_width
+from tenbin.report.terminal.console import made_visible, make_console, natural_width
 from tenbin.results.schema import RunResult
 
 _Scored = Sequence[tuple[str, RunResult]]

@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.analysis.plan import PlannedTask, PlanReport
-from tenbin.report.terminal.console import made_visible, make_console
-from tenbin.report.terminal.scores import natural_width
+from tenbin.report.terminal.console import made_visible, make_console, natural_width
 
 
 def print_plan(report: PlanReport, console: Console | None = None) -> None:

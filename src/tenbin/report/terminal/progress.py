@@ -1,13 +1,20 @@
-"""Progress of a run: a bar with an estimate on a terminal, plain lines in a pipe."""
+"""Progress of a run: a bar with an estimate on a terminal, lines of the log elsewhere."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from typing import Any
 
 from tenbin.pipeline.progress import Listener
-from tenbin.sandbox.printable import visible
+from tenbin.report.terminal.log import (
+    LOG,
+    LogSettings,
+    log_progress,
+    start_logging,
+    terminal_handler,
+)
 
 _SECONDS_BETWEEN_LINES = 15.0
 _SECONDS_OF_RATE = 2.0
@@ -17,9 +24,14 @@ _SECONDS_OF_BURST, _SHARE_OF_BURST = 0.5, 0.02
 _FIRST = "loading the model and computing the first batch"
 
 
-def open_progress() -> BarProgress | LineProgress:
-    """Return a bar on a terminal, else lines; both on stderr, since stdout is for results."""
-    return BarProgress() if sys.stderr.isatty() else LineProgress()
+def open_progress() -> LineProgress:
+    """Return a bar on a terminal, else lines; both on stderr, since stdout is for results.
+
+    No bar where messages are not wanted, or the program around tenbin handles them itself.
+    """
+    handler = terminal_handler()
+    bar = handler is not None and handler.level <= logging.INFO and sys.stderr.isatty()
+    return BarProgress() if bar else LineProgress()
 
 
 class _StepTimer:
@@ -40,8 +52,8 @@ class _StepTimer:
         if elapsed < _SECONDS_OF_RATE or done == self._first:
             return None
         if done >= total:
-            return f"{what}: {total:,} {unit} in {_clock(elapsed)}"
-        left = _clock(elapsed * (total - done) / (done - self._first))
+            return f"{what}: {total:,} {unit} in {clock(elapsed)}"
+        left = clock(elapsed * (total - done) / (done - self._first))
         return f"{what}: {done:,} of {total:,} {unit}, about {left} left"
 
 
@@ -82,7 +94,11 @@ class _Estimate:
 class LineProgress(Listener):
     """One line every 15 seconds, for logs."""
 
+    on_bar = False
+    """Whether a bar shows the same."""
+
     def __init__(self) -> None:
+        terminal_handler()
         self._step = _StepTimer()
         self._total = self._done = 0
         self._estimate = _Estimate(0.0)
@@ -90,22 +106,30 @@ class LineProgress(Listener):
         self._announced = False
 
     def message(self, text: str) -> None:
-        """Print a line."""
-        print(f"tenbin: {visible(text)}", file=sys.stderr, flush=True)
+        """Log a line."""
+        LOG.info(text)
+
+    def warning(self, text: str) -> None:
+        """Log a line that scores depend on."""
+        LOG.warning(text)
+
+    def _line(self, text: str) -> None:
+        """Log a line about progress."""
+        log_progress(text, self.on_bar)
 
     def transfer(self, name: str, done: int, total: int | None) -> None:
-        """Print a download's progress every 15 seconds and at its end."""
+        """Log a download's progress every 15 seconds and at its end."""
         now = time.monotonic()
         if done == total or now - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = now
-            self.message(f"fetching {name}: {_size(done, total)}")
+            self._line(f"fetching {name}: {_size(done, total)}")
 
     def prepare(self, what: str, done: int, total: int, unit: str = "documents") -> None:
-        """Print a preparation step's progress every 15 seconds, and its end if it took long."""
+        """Log a preparation step's progress every 15 seconds, and its end if it took long."""
         line, now = self._step.line(what, done, total, unit), time.monotonic()
         if line and (done >= total or now - self._printed >= _SECONDS_BETWEEN_LINES):
             self._printed = now
-            self.message(line)
+            self._line(line)
 
     def start(self, total: int, work: float) -> None:
         """Announce the first requests, for which the model may have to be loaded."""
@@ -115,10 +139,10 @@ class LineProgress(Listener):
         if not self._announced:
             self._announced = True
             requests = "1 request" if total == 1 else f"{total:,} requests"
-            self.message(f"{requests}; waiting for the model to load")
+            self._line(f"{requests}; waiting for the model to load")
 
     def advance(self, work: float) -> None:
-        """Record an answer; print progress every 15 seconds."""
+        """Record an answer; log progress every 15 seconds."""
         self._done += 1
         now = time.monotonic()
         self._estimate.advance(work, now)
@@ -127,13 +151,13 @@ class LineProgress(Listener):
         if now - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = now
             left = self._estimate.left()
-            shown = "" if left is None else f", about {_clock(left)} left"
-            self.message(f"{self._done:,} of {self._total:,} answered{shown}")
+            shown = "" if left is None else f", about {clock(left)} left"
+            self._line(f"{self._done:,} of {self._total:,} answered{shown}")
 
     def finish(self) -> None:
-        """Print the number of answers and the time they took."""
-        took = _clock(time.monotonic() - self._started)
-        self.message(f"{self._done:,} of {self._total:,} answered in {took}")
+        """Log the number of answers and the time they took."""
+        took = clock(time.monotonic() - self._started)
+        self._line(f"{self._done:,} of {self._total:,} answered in {took}")
 
 
 class NamedProgress(LineProgress):
@@ -144,43 +168,55 @@ class NamedProgress(LineProgress):
         self._name = name
 
     def message(self, text: str) -> None:
-        """Print a line after the run's name."""
+        """Log a line after the run's name."""
         super().message(f"{self._name}: {text}")
 
+    def warning(self, text: str) -> None:
+        """The same of one that scores depend on."""
+        super().warning(f"{self._name}: {text}")
 
-class BarProgress(Listener):
-    """A bar on a terminal."""
+    def _line(self, text: str) -> None:
+        super()._line(f"{self._name}: {text}")
+
+
+def open_named_progress(settings: LogSettings, name: str) -> NamedProgress:
+    """Return the lines of a run in a process of its own, which logs as its parent does."""
+    start_logging(settings)
+    return NamedProgress(name)
+
+
+class BarProgress(LineProgress):
+    """A bar on a terminal; the lines go into the log's file, if there is one."""
+
+    on_bar = True
 
     def __init__(self) -> None:
         from tenbin.report.terminal.console import make_error_console
 
-        self._console = make_error_console()
-        self._step = _StepTimer()
+        super().__init__()
+        handler = terminal_handler()
+        self._console = handler.console if handler is not None else make_error_console()
+        self._drawn = _StepTimer()
         self._progress: Any = None
         self._task: Any = None
-        self._total = self._done = 0
-        self._estimate = _Estimate(0.0)
-
-    def message(self, text: str) -> None:
-        """Print a line above the bar."""
-        from rich.text import Text
-
-        line = Text("tenbin: ", style="dim", end="")
-        self._console.print(line, Text(visible(text)), sep="")
 
     def transfer(self, name: str, done: int, total: int | None) -> None:
         """Overwrite one line with a download's progress; it stays when the file is complete."""
+        super().transfer(name, done, total)
         end = "\n" if done == total else "\r"
         self._console.print(f"fetching {name}: {_size(done, total)}", end=end)
 
     def prepare(self, what: str, done: int, total: int, unit: str = "documents") -> None:
         """Overwrite one line with a step's progress; it stays at the end of a long step."""
-        line = self._step.line(what, done, total, unit)
+        from rich.cells import set_cell_size
+
+        super().prepare(what, done, total, unit)
+        line = self._drawn.line(what, done, total, unit)
         if line:
             end = "\n" if done >= total else "\r"
             # Full width, so that no end of the previous, longer line remains.
             width = self._console.width - 1
-            shown = f"tenbin: {line}"[:width].ljust(width)
+            shown = set_cell_size(f"tenbin: {line}", width)
             self._console.print(shown, end=end, highlight=False)
 
     def start(self, total: int, work: float) -> None:
@@ -194,8 +230,7 @@ class BarProgress(Listener):
         )
         from rich.table import Column
 
-        self._total, self._done = total, 0
-        self._estimate = _Estimate(work)
+        super().start(total, work)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", table_column=Column(no_wrap=True)),
@@ -210,19 +245,19 @@ class BarProgress(Listener):
 
     def advance(self, work: float) -> None:
         """Advance the bar by one answer."""
-        self._done += 1
-        self._estimate.advance(work, time.monotonic())
+        super().advance(work)
         left = self._estimate.left()
         self._progress.update(
             self._task,
             advance=work,
             description="running",
             count=f"{self._done:,}/{self._total:,}",
-            left="" if left is None else f"about {_clock(left)} left",
+            left="" if left is None else f"about {clock(left)} left",
         )
 
     def finish(self) -> None:
         """Stop the bar and leave it on the screen."""
+        super().finish()
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -233,7 +268,8 @@ def _size(done: int, total: int | None) -> str:
     return f"{shown} of {total / 1e6:.1f} MB" if total is not None else f"{shown} MB"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Return `2 h 05 min`, `1 min 30 s`, `12 s`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
