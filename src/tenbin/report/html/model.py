@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from tenbin.analysis.compare import GroupComparison, MetricComparison
 from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
-from tenbin.analysis.document import to_json
+from tenbin.analysis.document import FLAT, to_json
 from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.task_sweep import TaskSweep
@@ -137,6 +137,9 @@ class RunSummary:
     """One run."""
 
     name: str
+    """What the run is called on the page, different from all others."""
+    folder: str
+    """Name of its folder."""
     model: str
     facts: RunFacts
     sample_data: bool
@@ -172,13 +175,68 @@ class PageConsistency:
 
 
 @dataclass(frozen=True, slots=True)
-class PageComparison:
-    """Each run against the first, or the reason why they cannot be compared."""
+class DifferingSetting:
+    """An option in which runs differ."""
 
-    comparisons: Sequence[MetricComparison] = ()
-    groups: Sequence[GroupComparison] = ()
-    unmatched: Mapping[str, list[str]] = field(default_factory=dict)
+    name: str
+    values: tuple[str, ...]
+    """One for each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedTask:
+    """The same task in several runs."""
+
+    name: str
+    """The id of its cells, or the task's name where they have different ids."""
+    cells: tuple[str | None, ...]
+    """The id of each run's cell; None for a run that did not ask it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedScore:
+    """A task or a group in two runs: the second run less the first."""
+
+    score: MetricComparison | GroupComparison = field(metadata=FLAT)
+    """Its `p_holm` is corrected for all comparisons with the first run as the baseline."""
+    p_holm_turned: float = 1.0
+    """The same with the second run as the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTask:
+    """A task or group of two runs that is not comparable."""
+
+    first: str
+    second: str
+    reasons: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePair:
+    """Two runs, compared as far as they go together."""
+
+    first: int
+    second: int
+    comparisons: Sequence[PairedScore] = ()
+    groups: Sequence[PairedScore] = ()
+    only_first: Sequence[str] = ()
+    """Tasks that only the first run has."""
+    only_second: Sequence[str] = ()
+    refused: Sequence[RefusedTask] = ()
+    changes: int | None = None
+    """Number of the block that lists the changed documents of each of `comparisons`."""
     error: str | None = None
+    """Why nothing is compared although tasks go together."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageComparison:
+    """The pairs of runs."""
+
+    pairs: Sequence[PagePair]
+    every_pair: bool
+    """Whether every pair is there; with very many runs, only those of the first run are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +259,10 @@ class PageSummary:
     tenbin_version: str
     title: str
     runs: Sequence[RunSummary] = ()
+    settings: Sequence[DifferingSetting] = ()
+    """Options in which the runs differ."""
+    aligned: Sequence[AlignedTask] = ()
+    """Which tasks of the runs belong together."""
     sweeps: Sequence[PageSweep | None] = ()
     """One for each run; None for a run that is no sweep."""
     orders: Sequence[OptionOrderReport | None] = ()

@@ -30,12 +30,13 @@ _NOT_IN_COMMAND = ("output_path", "system_prompt", "cache_dir")
 
 
 def run_summary(
-    name: str, result: RunResult, samples: Mapping[str, CellSamples], details: int
+    name: str, folder: str, result: RunResult, samples: Mapping[str, CellSamples], details: int
 ) -> RunSummary:
     """Return one run: facts for the head of the page, its cells and its groups.
 
     Args:
-        name: The run's name beside others.
+        name: What the run is called on the page.
+        folder: Name of its folder.
         result: Its result.
         samples: Cell id → where its samples are, from `pack_samples`.
         details: Number of the block that holds the rest of the result.
@@ -43,6 +44,7 @@ def run_summary(
     found = partial_counts(result)
     return RunSummary(
         name=name,
+        folder=folder,
         model=str(result.model.get("model", "")),
         facts=_facts(result, samples.values()),
         sample_data=bool(result.config.get("sample_data")),
