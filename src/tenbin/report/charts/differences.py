@@ -27,7 +27,7 @@ def difference_chart(
         low, high = row.low, row.high
         rows.append(
             {
-                "task": f"{row.other.id}  {row.metric}",
+                "task": f"{row.baseline.id}  {row.metric}",
                 "run": names[run],
                 "difference": scale * row.difference,
                 "low": scale * (row.difference if low is None else low),
@@ -58,7 +58,7 @@ def difference_chart(
         dots = base.mark_point(size=64, filled=True, opacity=1).encode(
             x=altair.X("difference:Q", title=say["chart_differences_axis"])
         )
-        height = altair.Step(10, **{"for": "position"}) if several else altair.Step(24)
+        height = altair.Step(13 if several else 24)
         return (zero + lines + dots).properties(width=560, height=height)
 
     title = say["chart_differences"].format(baseline=names[0])

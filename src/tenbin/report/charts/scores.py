@@ -42,7 +42,7 @@ def score_chart(
             ),
             color=colour,
         )
-        height = altair.Step(10, **{"for": "position"}) if several else altair.Step(24)
+        height = altair.Step(13 if several else 24)
         return (whole + dots).properties(width=560, height=height)
 
     return Chart(

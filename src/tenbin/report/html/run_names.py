@@ -52,7 +52,7 @@ def file_name(path: Path) -> str:
 
 def _told_apart(name: str, run: StoredRun) -> str:
     own = file_name(run.path)
-    return own if name in own else f"{name} · {own}"
+    return own if name in own else f"{name} ({own})"
 
 
 def _counted(names: Sequence[str]) -> list[str]:
@@ -61,7 +61,7 @@ def _counted(names: Sequence[str]) -> list[str]:
     found = []
     for name in names:
         seen[name] += 1
-        found.append(f"{name} ({seen[name]})" if known[name] > 1 else name)
+        found.append(f"{name} #{seen[name]}" if known[name] > 1 else name)
     return found
 
 
