@@ -58,6 +58,8 @@ class Chart:
     build: Callable[[Any, Palette], Any]
     """(the altair module, the colours) → an altair chart."""
     note: str = ""
+    on_page: bool = True
+    """Whether pages show it; those that have a heat map of their own leave theirs to files."""
 
 
 def import_altair() -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from tenbin.metrics import filters
 from tenbin.metrics.extraction.explain import ReadingStep
@@ -24,7 +23,7 @@ from tenbin.report.html.analyses import (
 )
 from tenbin.report.html.comparison import baseline_rows, review_differences
 from tenbin.report.html.messages import messages
-from tenbin.report.html.model import PageChart, PageSummary, RunSummary
+from tenbin.report.html.model import PageChart, PageReading, PageStep, PageSummary, RunSummary
 from tenbin.report.html.page import Page
 from tenbin.report.html.run_names import differing_settings, file_name, name_page_runs
 from tenbin.report.html.sample import Explain, Filters
@@ -77,7 +76,7 @@ def build_page(
         home=home,
     )
     charts = choose_charts(summary, language)
-    drawn = {chart.name: _drawn(chart, blocks) for chart in charts}
+    drawn = {chart.name: _drawn(chart, blocks) for chart in charts if chart.on_page}
     return Page(f"{named} – tenbin", replace(summary, charts=drawn), blocks, language)
 
 
@@ -147,7 +146,7 @@ class Explainer:
 
     def __call__(
         self, chains: Filters, text: str, language: str, choices: int
-    ) -> list[dict[str, Any]]:
+    ) -> list[PageReading]:
         """Return how each of a task's filters reads a text, step by step."""
         told = []
         for name, steps in chains.items():
@@ -156,10 +155,9 @@ class Explainer:
                 for step in steps
             )
             found = filters.explain(chain, text, language, choices, self._budget)
-            told.append({"filter": name, "steps": [_step(step) for step in found]})
+            told.append(PageReading(name, [_step(step) for step in found]))
         return told
 
 
-def _step(step: ReadingStep) -> dict[str, Any]:
-    slow = {"too_slow": True} if step.too_slow else {}
-    return {"name": step.name, "text": step.text, "mentions": step.mentions, **slow}
+def _step(step: ReadingStep) -> PageStep:
+    return PageStep(step.name, step.text, step.mentions, True if step.too_slow else None)

@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 from tenbin.analysis.compare import GroupComparison, MetricComparison
 from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
-from tenbin.analysis.document import FLAT, to_json
+from tenbin.analysis.document import ABSENT, FLAT, to_json
 from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.task_sweep import TaskSweep
+from tenbin.results.schema import SampledAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,19 @@ class ThinkingSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageSummary:
+    """What a server counted, and its cost if prices are known."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    calls: int
+    not_counted: int
+    cost: float | None
+    currency: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts at the head of a run."""
 
@@ -101,7 +115,7 @@ class RunFacts:
     date: str
     seconds: float | None
     from_journal: int | None
-    usage: Mapping[str, Any] | None
+    usage: UsageSummary | None
     choices_by: str | None
     scored_tokens: int
     generated_tokens: int
@@ -277,6 +291,40 @@ class PageSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class PageOutcome:
+    """What one metric says of a document."""
+
+    metric: str
+    value: float | None
+    answer: str | None
+    predicted: int | None
+    weight: float | None = field(default=None, metadata=ABSENT)
+    values: Sequence[float] | None = field(default=None, metadata=ABSENT)
+    answers: Sequence[str | None] | None = field(default=None, metadata=ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class PageStep:
+    """One step of reading an answer."""
+
+    name: str
+    text: str | None
+    """What is left after it; None when nothing can be read."""
+    mentions: Sequence[tuple[str, str]]
+    """Letters or numbers, each with its stance."""
+    too_slow: bool | None = field(default=None, metadata=ABSENT)
+    """True if its pattern takes too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageReading:
+    """How one filter read an answer."""
+
+    filter: str
+    steps: Sequence[PageStep]
+
+
+@dataclass(frozen=True, slots=True)
 class PageSample:
     """One document as the page shows it."""
 
@@ -313,10 +361,10 @@ class PageSample:
     dropped: int | None
     rotation: int | None
     """Places that the options are rotated by, if they are."""
-    sampled: Sequence[Any] | None
+    sampled: Sequence[SampledAnswer] | None
     """Every answer, if several were sampled."""
-    outcomes: Sequence[Mapping[str, Any]]
-    readings: Sequence[Mapping[str, Any]] | None
+    outcomes: Sequence[PageOutcome]
+    readings: Sequence[PageReading] | None
     failure: tuple[str, str] | None
     """Kind and message."""
 

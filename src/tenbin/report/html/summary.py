@@ -16,9 +16,10 @@ from tenbin.report.html.model import (
     RunSummary,
     StopSummary,
     ThinkingSummary,
+    UsageSummary,
 )
 from tenbin.report.terminal.run_notes import choice_methods, engine_mode, partial_counts
-from tenbin.results.schema import GenerationLengths, MetricScore, RunResult
+from tenbin.results.schema import GenerationLengths, MetricScore, RunResult, UsageEntry
 
 _NORMAL = 1.959964
 _SHOWN_ELSEWHERE = {
@@ -99,12 +100,27 @@ def _facts(result: RunResult, samples: Iterable[CellSamples]) -> RunFacts:
         date=result.date,
         seconds=result.total_evaluation_time_seconds,
         from_journal=result.answers_from_journal,
-        usage=None if result.usage is None else result.usage.to_json(),
+        usage=_usage(result.usage),
         choices_by="; ".join(sorted(choice_methods(result))) or None,
         scored_tokens=sum(one.scored_tokens for one in samples),
         generated_tokens=sum(one.generated_tokens for one in samples),
         thinking=thinking_summary(result.lengths.values()),
         documents=sum(one.count for one in samples),
+    )
+
+
+def _usage(usage: UsageEntry | None) -> UsageSummary | None:
+    if usage is None:
+        return None
+    currency = None if usage.prices is None else usage.prices.get("currency")
+    return UsageSummary(
+        usage.prompt_tokens,
+        usage.cached_tokens,
+        usage.completion_tokens,
+        usage.calls,
+        usage.not_counted,
+        usage.cost,
+        None if currency is None else str(currency),
     )
 
 

@@ -7,21 +7,21 @@ import { metricName, whisker } from "./whisker.js";
 
 const MOST_CARDS = 8;
 
-/** Groups first, then tasks outside of them, then their members, as many as have room. */
+/** Groups first, then tasks; the members of groups only where all cards have room. */
 export function headline(run) {
   const { cells, groups } = RUNS[run];
   const scored = cells.filter((cell) => cell.role === "score" && cell.metrics.length);
   const several = (cell) => scored.filter((one) => one.task === cell.task && one.version === cell.version).length > 1;
   const inGroup = new Set(groups.flatMap((group) => group.members));
-  const tasks = scored.filter((cell) => !several(cell)).sort((a, b) => inGroup.has(a.id) - inGroup.has(b.id));
-  const cards = [
-    ...groups.filter((group) => group.metrics.length).map((group) => groupCard(run, group)),
-    ...tasks.map((cell) => taskCard(run, cell)),
-  ];
+  const tasks = scored.filter((cell) => !several(cell));
+  const means = groups.filter((group) => group.metrics.length);
+  const alone = tasks.filter((cell) => !inGroup.has(cell.id));
+  const chosen = means.length + tasks.length > MOST_CARDS ? alone : [...alone, ...tasks.filter((cell) => inGroup.has(cell.id))];
+  const cards = [...means.map((group) => groupCard(run, group)), ...chosen.map((cell) => taskCard(run, cell))].slice(0, MOST_CARDS);
   if (!cards.length) return [];
-  const left = cards.length - MOST_CARDS;
+  const left = means.length + tasks.length - cards.length;
   return [
-    make("ul", { class: "cards", "aria-label": say("headline") }, cards.slice(0, MOST_CARDS)),
+    make("ul", { class: "cards", "aria-label": say("headline") }, cards),
     left > 0 ? make("p", { class: "note" }, say("more_in_table", { n: left })) : null,
   ];
 }

@@ -18,8 +18,7 @@ export function compareGrid(baseline, address) {
   const pairs = new Map(others.map((run) => [run, pairOf(baseline, run)]));
   const rows = [...groupLines(baseline, pairs), ...taskLines(baseline, pairs)];
   return new Table(say("differences"), [
-    { label: say("task"), class: "task", value: (row) => row.name, show: (row) => make("span", {}, foreign(row.name), row.group ? make("span", { class: "version" }, ` ${say("group")}`) : null), plain: (row) => row.name },
-    { label: say("metric"), class: "metric minor", value: (row) => row.metric, show: (row) => foreign(row.metric, null, "span", { class: "mono" }), plain: (row) => row.metric },
+    { label: say("task"), class: "task", value: (row) => row.name, show: (row) => make("span", {}, foreign(row.name), row.group ? make("span", { class: "version" }, ` ${say("group")}`) : null, make("span", { class: "interval mono" }, foreign(row.metric))), plain: (row) => `${row.name} ${row.metric}` },
     { label: make("span", {}, runLabel(baseline), make("span", { class: "interval" }, say("baseline"))), plainLabel: RUNS[baseline].name, number: true, class: "of-run", value: (row) => row.value, show: (row) => score(row.value, row.unit), plain: (row) => bare(row.value, row.unit) },
     ...others.map((run) => otherColumn(run, address)),
   ], rows, { class: "scores matrix grid", hideCaption: true, rowClass: (row) => (row.group ? "group" : null) });
@@ -39,7 +38,7 @@ function otherColumn(run, address) {
       if (!row) return make("span", { class: "none", title: line.reasons.get(run) ?? null }, line.reasons.has(run) ? say("not_compared") : "–");
       const verdict = verdictOf(row);
       const mark = verdict ? make("span", { class: `verdict ${verdict}` }, verdict === "better" ? "▲ " : "▼ ", make("span", { class: "off-screen" }, say(verdict))) : null;
-      return make("span", {}, mark, make("span", { class: verdict ? "best" : null }, signed(row.difference, differenceDigits(row))), make("span", { class: "interval" }, `${score(row.value.other, row.unit)} · ${signedInterval(row)}`));
+      return make("span", {}, mark, make("span", { class: verdict ? "best" : null }, signed(row.difference, differenceDigits(row))), make("span", { class: "interval", title: score(row.value.other, row.unit) }, signedInterval(row)));
     },
     plain: (line) => (found(line) ? text(found(line)) : "–"),
   };

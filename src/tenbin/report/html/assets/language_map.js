@@ -39,7 +39,7 @@ export function mapTable(rows) {
       say("language_map"),
       make(
         "table",
-        { class: "heat" },
+        { class: "heat map" },
         make("caption", { class: "off-screen" }, say("language_map")),
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("task")), several ? make("th", { scope: "col" }, say("run")) : null, languages.map((one) => make("th", { scope: "col", class: "number" }, foreign(one))))),
         make("tbody", {}, rows.map((row) => mapRow(row, languages, several))),

@@ -6,6 +6,7 @@ import { RUNS, SUMMARY, samplesLink } from "./cells.js";
 import { Table } from "./table.js";
 import { figure } from "./figure.js";
 import { languageMaps, mapTable } from "./language_map.js";
+import { notices } from "./runs.js";
 import { whisker } from "./whisker.js";
 
 const share = (row) => (row ? percent(row.value, 1) : "–");
@@ -22,7 +23,7 @@ export function languagesView() {
     ...Object.entries(document.sets || {}).map(([id, found]) => setPart(id, found, document, at)),
     ...(document.modes || []).map((modes) => modesPart(modes)),
   ]);
-  return [map.length ? mapTable(map) : null, ...parts];
+  return [make("div", { class: "notices" }, notices()), map.length ? mapTable(map) : null, ...parts];
 }
 
 function setPart(id, found, document, at) {
@@ -36,7 +37,6 @@ function setPart(id, found, document, at) {
     make("h3", {}, say("agreement")),
     everywhere(found),
     matrix(found),
-    figure(`agreement-${at + 1}-${id}`),
     found.positions && Object.keys(found.positions).length ? [make("h3", {}, say("positions")), make("p", { class: "note" }, say("positions_note")), positionTable(found).element, figure(`positions-${at + 1}-${id}`)] : null,
     found.flips?.length ? [make("h3", {}, say("flips", { n: found.flips.length, all: found.items })), flipTable(found, id).element] : null,
   );

@@ -13,6 +13,9 @@ import { SamplesView } from "./samples.js";
 import { detailsView } from "./details.js";
 import { liveView } from "./live.js";
 
+/** Runs beyond which a page is wider, for their columns. */
+const MANY_RUNS = 4;
+
 const VIEWS = [
   SUMMARY.listing ? ["runs", liveView] : null,
   RUNS.length ? ["overview", overviewView] : null,
@@ -24,9 +27,11 @@ const VIEWS = [
   RUNS.length ? ["details", detailsView] : null,
 ].filter(Boolean);
 
-/** The view that a page opens on: a sweep on its matrix, one run over languages on their map. */
+/** The view that a page opens on: a sweep on its matrix, a run over languages on their map. */
 function openingView() {
-  const wanted = RUNS.length !== 1 ? null : SUMMARY.sweeps?.[0] ? "templates" : languageMaps().length ? "languages" : null;
+  const mapped = languageMaps().reduce((sum, row) => sum + row.cells.size, 0);
+  const scored = RUNS[0]?.cells.filter((cell) => cell.role === "score").length ?? 0;
+  const wanted = RUNS.length !== 1 ? null : SUMMARY.sweeps?.[0] ? "templates" : mapped > scored / 2 ? "languages" : null;
   return VIEWS.find(([name]) => name === wanted) ?? VIEWS[0];
 }
 
@@ -57,6 +62,7 @@ function show() {
     fill(body, make("h1", { class: "off-screen" }, say("view_samples")), samples.element);
   } else fill(body, make("h1", { class: "off-screen" }, say(`view_${view}`)), ...draw(query ?? "", go));
   document.body.dataset.view = view;
+  document.body.dataset.runs = RUNS.length > MANY_RUNS ? "many" : "few";
   for (const link of tabs.querySelectorAll("a")) link.toggleAttribute("aria-current", false);
   tabs.querySelector(`[data-view="${view}"]`)?.setAttribute("aria-current", "page");
   if (changed) {

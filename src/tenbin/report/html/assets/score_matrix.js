@@ -13,13 +13,19 @@ export function scoreMatrix() {
   const rows = [...groupRows(), ...taskRows()];
   const status = make("span", { class: "note", role: "status" });
   const table = new Table(say("scores_caption"), [
-    { label: say("task"), class: "task", value: (row) => row.name, show: (row) => (row.group ? make("span", {}, foreign(row.name), make("span", { class: "version" }, ` ${say("group")}`)) : make("a", { href: samplesLink(null, row.name) }, foreign(row.name))), plain: (row) => row.name },
-    { label: say("metric"), class: "metric", value: (row) => row.metric.name, show: (row) => metricName(row.metric), plain: (row) => row.metric.name },
+    { label: say("task"), class: "task", value: (row) => row.name, show: taskName, plain: (row) => `${row.name} ${row.metric.name}` },
     { label: "", spoken: say("plot"), class: "plot", show: (row) => whiskers(row.entries) },
     ...RUNS.map((_, run) => runColumn(run)),
   ], rows, { class: "scores matrix", hideCaption: true, rowClass: (row) => (row.group ? "group" : null), drawn: (n) => (status.textContent = say("rows_shown", { n })) });
   scoreControls(table, status, (row) => [row.name, row.metric.name, ...row.words].join(" "));
   return table.element;
+}
+
+/** A task or group, and its metric below. */
+function taskName(row) {
+  const metric = make("span", { class: "interval" }, metricName(row.metric));
+  if (row.group) return make("span", {}, foreign(row.name), make("span", { class: "version" }, ` ${say("group")}`), metric);
+  return make("span", {}, make("a", { href: samplesLink(null, row.name) }, foreign(row.name)), metric);
 }
 
 function runColumn(run) {

@@ -4,13 +4,13 @@ import { foreign, make, say } from "./elements.js";
 import { bare, interval, percent, probability, score } from "./numbers.js";
 import { SUMMARY, samplesLink } from "./cells.js";
 import { Table } from "./table.js";
-import { runHeading } from "./runs.js";
+import { notices, runHeading } from "./runs.js";
 import { templateMatrix, optionName } from "./template_matrix.js";
 import { distributionPart } from "./distribution.js";
 import { metricName, whisker } from "./whisker.js";
 
 export function templatesView() {
-  return SUMMARY.sweeps.flatMap((sweep, run) =>
+  const parts = SUMMARY.sweeps.flatMap((sweep, run) =>
     sweep
       ? [
           runHeading(run),
@@ -21,6 +21,7 @@ export function templatesView() {
         ]
       : [],
   );
+  return [make("div", { class: "notices" }, notices()), ...parts];
 }
 
 function taskPart(task, run) {
