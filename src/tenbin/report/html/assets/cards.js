@@ -21,13 +21,13 @@ export function headline(run) {
   if (!cards.length) return [];
   const left = means.length + tasks.length - cards.length;
   return [
-    make("ul", { class: "cards", "aria-label": say("headline") }, cards),
+    make("ul", { class: "cards", "aria-label": say("headline_cards") }, cards),
     left > 0 ? make("p", { class: "note" }, say("more_in_table", { n: left })) : null,
   ];
 }
 
 function groupCard(run, group) {
-  const name = [foreign(group.id), make("span", { class: "kind" }, say("tasks_count", { n: group.members.length }))];
+  const name = [foreign(group.id), make("span", { class: "kind" }, say("group_tasks", { n: group.members.length }))];
   return card(name, group.metrics[0], groupChance(run, group));
 }
 

@@ -101,8 +101,7 @@ function differenceTable(pair, rows) {
     return make("span", { class: verdict ? `verdict ${verdict}` : null }, verdict ? `${verdict === "better" ? "▲" : "▼"} ` : null, signed(row.difference, differenceDigits(row)));
   };
   return new Table(say("differences"), [
-    { label: say("task"), class: "task", value: (row) => row.baseline.id, show: (row) => (row.group ? make("span", {}, foreign(name(row)), make("span", { class: "version" }, ` ${say("group")} · ${row.weighting}`)) : make("a", { href: samplesLink(null, alignedName(pair, row), { state: "changed", a: runName(pair.baseline), b: runName(pair.other) }) }, foreign(name(row)), idsOf(row))), plain: name },
-    { label: say("metric"), class: "minor", value: (row) => row.metric, show: (row) => foreign(row.metric, null, "span", { class: "mono" }), plain: (row) => row.metric },
+    { label: say("task"), class: "task", value: name, show: (row) => comparedName(pair, row), plain: (row) => `${name(row)} ${row.metric}` },
     { label: "n", number: true, class: "minor", value: (row) => row.n, show: (row) => count(row.n), plain: (row) => row.n },
     side(pair.baseline, "baseline"),
     side(pair.other, "other"),
@@ -115,14 +114,22 @@ function differenceTable(pair, rows) {
   ], rows, { class: "scores pair", hideCaption: true, rowClass: (row) => (row.group ? "group" : null) });
 }
 
-/** Where the cells of a task have different ids, what these are. */
+/** A task, which leads to its changed documents, or a group; below, the metric and what the ids are. */
+function comparedName(pair, row) {
+  const below = [row.metric, row.group ? row.weighting : idsOf(row)].filter(Boolean).join(" · ");
+  const link = samplesLink(null, alignedName(pair, row), { state: "changed", a: runName(pair.baseline), b: runName(pair.other) });
+  const name = row.group ? [foreign(row.baseline.id), make("span", { class: "version" }, ` ${say("group")}`)] : make("a", { href: link }, foreign(alignedName(pair, row)));
+  return make("span", {}, name, make("span", { class: "interval" }, foreign(below)));
+}
+
+/** What tells the cells of a task from each other, where they have different ids. */
 function idsOf(row) {
   const [mine, theirs] = [row.baseline.id, row.other.id];
   if (mine === theirs) return null;
   let same = 0;
   while (mine[same] === theirs[same]) same += 1;
   const cut = mine.lastIndexOf("-", same - 1) + 1;
-  return make("span", { class: "interval" }, foreign(`${mine.slice(cut)} → ${theirs.slice(cut)}`));
+  return `${mine.slice(cut)} → ${theirs.slice(cut)}`;
 }
 
 /** The name under which a task of a pair stands side by side. */

@@ -13,9 +13,6 @@ import { SamplesView } from "./samples.js";
 import { detailsView } from "./details.js";
 import { liveView } from "./live.js";
 
-/** Runs beyond which a page is wider, for their columns. */
-const MANY_RUNS = 4;
-
 const VIEWS = [
   SUMMARY.listing ? ["runs", liveView] : null,
   RUNS.length ? ["overview", overviewView] : null,
@@ -26,6 +23,9 @@ const VIEWS = [
   RUNS.length ? ["samples", null] : null,
   RUNS.length ? ["details", detailsView] : null,
 ].filter(Boolean);
+
+/** Runs beyond which a page is wider, for their columns. */
+const MANY_RUNS = 4;
 
 /** The view that a page opens on: a sweep on its matrix, a run over languages on their map. */
 function openingView() {

@@ -50,10 +50,15 @@ function resultTable(entries) {
       "table",
       { class: "results" },
       make("caption", { class: "off-screen" }, say("evaluation")),
-      make("thead", {}, make("tr", {}, [say("run"), say("state"), say("read_as")].map((name) => make("th", { scope: "col" }, name)), metrics.map((name) => make("th", { scope: "col", class: "number" }, foreign(name, null, "span", { class: "mono" }))))),
+      make("thead", {}, make("tr", {}, [say("run"), say("state"), say("read_as")].map((name) => make("th", { scope: "col" }, name)), metrics.map((name) => make("th", { scope: "col", class: "number" }, brokenName(name))))),
       make("tbody", {}, entries.map(row)),
     ),
   );
+}
+
+/** A metric's name that may break after a comma or an underscore. */
+function brokenName(name) {
+  return make("span", { class: "mono", dir: "auto" }, name.split(/(?<=[,_])/).map((part) => [part, make("wbr")]));
 }
 
 /** The choices with a bar for each run: one table for runs that offered the same choices. */
