@@ -43,7 +43,7 @@ function countTable(pair, rows) {
     const made = make("td", { class: "number" }, make("a", { href: link }, count(row.found[key])), make("span", { class: "interval" }, ` ${percent(row.found.shared ? row.found[key] / row.found.shared : 0)}`));
     return made;
   };
-  const heads = [say("both_right"), [say("only_right_in"), " ", runLabel(pair.baseline)], [say("only_right_in"), " ", runLabel(pair.other)], say("none_right")];
+  const heads = [say("both_right"), onlyIn(pair.baseline), onlyIn(pair.other), say("none_right")];
   return scroller(
     say("documents_by_result"),
     make(
@@ -54,6 +54,12 @@ function countTable(pair, rows) {
       make("tbody", {}, rows.map((row) => make("tr", {}, make("th", { scope: "row" }, foreign(row.task.name)), KINDS.map(([key, state]) => cell(row, key, state)), make("td", { class: "plot" }, stacked(row.found))))),
     ),
   );
+}
+
+/** `Correct only in …`, with the run's name and colour where the language puts them. */
+function onlyIn(run) {
+  const [before, after] = say("only_right_in", { run: "\0" }).split("\0");
+  return [before, runLabel(run), after];
 }
 
 /** The four counts as parts of one bar. */

@@ -69,6 +69,6 @@ function mapCell(row, cell) {
   // From chance to the full score: what a model is able to is above chance.
   const floor = chance ?? 0;
   const share = Math.max(0, (metric.value / top - floor) / (1 - floor));
-  made.style.background = `color-mix(in srgb, var(--accent) ${Math.round(60 * (metric.up ? share : 1 - share))}%, transparent)`;
+  made.style.background = `color-mix(in srgb, var(--accent) ${Math.round(45 * (metric.up ? share : 1 - share))}%, transparent)`;
   return made;
 }
