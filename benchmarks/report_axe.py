@@ -32,7 +32,22 @@ def addresses(page: Any) -> list[str]:
         for number, known in enumerate(tasks, 1)
         for task in known[:: max(1, len(known) // MOST_TASKS)]
     ]
-    return [view for view in views if view != "samples"] + samples
+    return [view for view in views if view != "samples"] + samples + together(page)
+
+
+def together(page: Any) -> list[str]:
+    """The views of several runs: the last as the baseline, one pair, and documents side by side."""
+    names, tasks = page.evaluate(
+        "() => { const known = JSON.parse(document.getElementById('summary').textContent);"
+        " return [known.runs.map((run) => run.name), known.aligned.map((task) => task.name)]; }"
+    )
+    if len(names) < 2:
+        return []
+    last, first = quote(names[-1]), quote(names[0])
+    documents = [
+        f"samples?task={quote(task)}" for task in tasks[:: max(1, len(tasks) // MOST_TASKS)]
+    ]
+    return [f"compare?base={last}", f"compare?base={last}&with={first}", *documents]
 
 
 def check(page: Any) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
     python benchmarks/report_pages.py FOLDER
 
-A sweep, ten languages as choice and as generation, two models beside each other, thoughts of
-reasoning models (in Japanese), and a chat server that names choices, with tokens and a cost.
+A sweep, ten languages as choice and as generation, two models beside each other, three runs under
+different templates, eight runs, thoughts of reasoning models (in Japanese), and a chat server that
+names choices, with tokens and a cost.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from tests.backends.openai.llama_server import llama_server  # noqa: E402
 
+from tenbin.api import evaluate  # noqa: E402
+from tenbin.backends.scripted import ScriptedBackend, hashed_score  # noqa: E402
 from tenbin.cli import main  # noqa: E402
 
 THOUGHT = "<think>\nまず選択肢を比べる。{'answer': 'A'} ではない。\n</think>\n\n{'answer': 'B'}"
@@ -54,6 +57,9 @@ def make(pages: Pages) -> None:
     first = pages.run("first", "run", *scripted, *both)
     second = pages.run("second", "run", *small, "pretrained=smollm2-135m", *both)
     pages.report("compared", first, second)
+    other = ("--tasks", "jcommonsenseqa-1.1-0.3", "--num_fewshot", "1", "--limit", "6")
+    pages.report("templates", first, second, pages.run("other", "run", *scripted, *other))
+    pages.report("eight", *eight_runs(pages))
     thinks = (*scripted, "--model_args", f"text={THOUGHT}", "--tasks", "mlogiqa_gen_ja")
     drawn = ("--thinking", "on", "--gen_kwargs", "temperature=1", "--repeats", "2")
     whole = pages.run("thought", "run", *thinks, *drawn)
@@ -64,6 +70,22 @@ def make(pages: Pages) -> None:
         asked = ("--tasks", "mlogiqa_mcq_en,jcommonsenseqa-1.1-0.3,mlogiqa_gen_en", "--limit", "4")
         named = ("--model", "openai-chat", "--model_args", arguments, *asked)
         pages.report("named", pages.run("named", "run", *named, "--gen_kwargs", "max_gen_toks=24"))
+
+
+def eight_runs(pages: Pages) -> list[Path]:
+    """Runs of one task and a group whose scripts answer differently."""
+    tasks = ["jcommonsenseqa", "mlogiqa_mcq"]
+    paths = [pages.folder / f"model-{at}.json" for at in range(8)]
+    for at, path in enumerate(paths):
+        backend = ScriptedBackend(
+            score=lambda prompt, text, at=at: hashed_score(f"{at} {prompt}", text),
+            fingerprint=str(at),
+        )
+        evaluate(
+            backend, tasks, num_fewshot=[1, 0], limit=6, sample_data=True, no_cache=True,
+            progress=False, output_path=path,
+        )  # fmt: skip
+    return paths
 
 
 if __name__ == "__main__":

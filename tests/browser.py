@@ -31,7 +31,7 @@ _LAST = {
     "languages": "figure img",
     "templates": "ul.conclusions",
     "order": "ul.conclusions",
-    "compare": "ol.runs",
+    "compare": ".changed-documents > *, .refused, table.grid",
     "samples": ".sample :is(h2, .nothing)",
     "details": "details.wording",
 }

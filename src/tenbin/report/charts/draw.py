@@ -28,15 +28,19 @@ class Palette:
     paper: str
     heat: tuple[str, ...]
     """From low to high."""
+    runs: tuple[str, ...]
+    """One for each run of several, the same as the page's `--run-1` to `--run-8`."""
 
 
 LIGHT = Palette(
     "#1d2126", "#5a6068", "#dedad1", "#24517f", "#a83a1e", "#fbfaf7",
     ("#f3f1ea", "#b8cadb", "#6f97bd", "#24517f"),
+    ("#24517f", "#a83a1e", "#0b6e63", "#8a6a00", "#6d3b8f", "#3d7a1f", "#b0327a", "#5a6068"),
 )  # fmt: skip
 DARK = Palette(
     "#e5e3dd", "#a3a8ae", "#2e3439", "#8fb8e0", "#f09a7c", "#14171a",
     ("#1e2429", "#2f475d", "#5582ac", "#a9cdf0"),
+    ("#8fb8e0", "#f09a7c", "#6fc9b8", "#d9b95b", "#c9a0e6", "#9fd07a", "#ef9cc8", "#b4b9bf"),
 )  # fmt: skip
 
 _FONT = "'Noto Sans', 'Noto Sans CJK JP', 'Hiragino Sans', 'Segoe UI', system-ui, sans-serif"
@@ -54,6 +58,8 @@ class Chart:
     build: Callable[[Any, Palette], Any]
     """(the altair module, the colours) → an altair chart."""
     note: str = ""
+    on_page: bool = True
+    """Whether pages show it; those that have a heat map of their own leave theirs to files."""
 
 
 def import_altair() -> Any:
@@ -76,6 +82,18 @@ def import_altair() -> Any:
 def values(altair: Any, rows: Sequence[Row]) -> Any:
     """Return rows as a chart's data."""
     return altair.Data(values=list(rows))
+
+
+def run_colour(altair: Any, palette: Palette, names: Sequence[str]) -> Any:
+    """Return the colour of each run, by its name."""
+    colours = [palette.runs[at % len(palette.runs)] for at in range(len(names))]
+    return altair.Color(
+        "run:N",
+        sort=None,
+        title=None,
+        scale=altair.Scale(domain=list(names), range=colours),
+        legend=altair.Legend(orient="top", labelLimit=240, columns=3),
+    )
 
 
 def draw_svg(chart: Chart, palette: Palette) -> str:

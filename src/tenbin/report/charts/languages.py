@@ -97,7 +97,7 @@ def _agreement(name: str, found: SetReport, say: Mapping[str, str]) -> Chart | N
         texts = base.mark_text().encode(text="shown:N", color=tone)
         return (cells + texts).properties(width=altair.Step(40), height=altair.Step(32))
 
-    return Chart(name, *_described(say, "chart_agreement"), build)
+    return Chart(name, *_described(say, "chart_agreement"), build, on_page=False)
 
 
 def _positions(name: str, found: SetReport, say: Mapping[str, str]) -> Chart | None:

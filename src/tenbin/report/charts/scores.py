@@ -5,34 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenbin.report.charts.draw import Chart, Palette, Row, values
-from tenbin.report.html.model import CellSummary, RunSummary
+from tenbin.report.charts.draw import Chart, Palette, Row, run_colour, values
+from tenbin.report.html.model import AlignedTask, CellSummary, RunSummary
 
 _MOST_ROWS = 120
 """More rows would not be legible; the table has all of them."""
 
 
-def score_chart(runs: Sequence[RunSummary], say: Mapping[str, str]) -> Chart | None:
+def score_chart(
+    runs: Sequence[RunSummary], aligned: Sequence[AlignedTask], say: Mapping[str, str]
+) -> Chart | None:
     """Return the chart of every cell's first metric with its 95% interval; None without any."""
-    rows = _rows(runs)
+    rows = _rows(runs, aligned)
     if not rows or len(rows) > _MOST_ROWS:
         return None
-    several = len(runs) > 1
 
     def build(altair: Any, palette: Palette) -> Any:
         order = list(dict.fromkeys(row["task"] for row in rows))
-        lanes = {"yOffset": altair.YOffset("run:N", sort=None)} if several else {}
-        colour = (
-            altair.Color(
-                "run:N",
-                sort=None,
-                title=None,
-                scale=altair.Scale(range=[palette.accent, palette.other, palette.soft]),
-                legend=altair.Legend(orient="top", labelLimit=500),
-            )
-            if several
-            else altair.value(palette.accent)
-        )
+        names = [run.name for run in runs]
+        several = len(names) > 1
+        lanes = {"yOffset": altair.YOffset("run:N", sort=names)} if several else {}
+        colour = run_colour(altair, palette, names) if several else altair.value(palette.accent)
         base = altair.Chart(values(altair, rows)).encode(
             y=altair.Y("task:N", sort=order, title=None), **lanes
         )
@@ -49,7 +42,7 @@ def score_chart(runs: Sequence[RunSummary], say: Mapping[str, str]) -> Chart | N
             ),
             color=colour,
         )
-        height = altair.Step(15 if several else 24)
+        height = altair.Step(13 if several else 24)
         return (whole + dots).properties(width=560, height=height)
 
     return Chart(
@@ -61,17 +54,18 @@ def score_chart(runs: Sequence[RunSummary], say: Mapping[str, str]) -> Chart | N
     )
 
 
-def _rows(runs: Sequence[RunSummary]) -> list[Row]:
+def _rows(runs: Sequence[RunSummary], aligned: Sequence[AlignedTask]) -> list[Row]:
+    cells = [{cell.id: cell for cell in run.cells} for run in runs]
     return [
         row
-        for number, run in enumerate(runs)
-        for cell in run.cells
-        if cell.role == "score"
-        for row in _row(number, run, cell)
+        for task in aligned
+        for run, known, id in zip(runs, cells, task.cells, strict=True)
+        if id is not None
+        for row in _row(task.name, run, known[id])
     ]
 
 
-def _row(number: int, run: RunSummary, cell: CellSummary) -> list[Row]:
+def _row(name: str, run: RunSummary, cell: CellSummary) -> list[Row]:
     # Perplexities and bits per byte have no scale from 0 to 1, even if a value lies there.
     if not cell.metrics or cell.kind == "roll":
         return []
@@ -83,8 +77,8 @@ def _row(number: int, run: RunSummary, cell: CellSummary) -> list[Row]:
     low, high = metric.low, metric.high
     return [
         {
-            "task": f"{cell.id}  {metric.name}",
-            "run": f"{number + 1}  {run.name}",
+            "task": f"{name}  {metric.name}",
+            "run": run.name,
             "value": value / top,
             "low": (value if low is None else max(low, 0.0)) / top,
             "high": (value if high is None else min(high, top)) / top,

@@ -44,6 +44,7 @@ def template_chart(tasks: Sequence[TaskSweep], number: int, say: Mapping[str, st
         say["chart_templates_description"].format(tasks=len(tasks)),
         build,
         say["chart_templates_note"],
+        on_page=False,
     )
 
 

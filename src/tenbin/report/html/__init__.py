@@ -4,7 +4,10 @@
     summary        a run's result → facts and scores
     sample         a sample → what the page shows of a document
     sample_blocks  samples → compressed blocks, and an index of every cell
-    analyses       sweeps, consistency, comparisons of the runs
+    run_names      what the runs are called, and the settings by which they differ
+    alignment      which tasks of several runs stand side by side
+    analyses       sweeps, option order, consistency across languages
+    comparison     every pair of runs, as far as they go together
     messages       the interface's texts, in English and Japanese
     build          all of these → a page
     page           a page → HTML under a strict content security policy

@@ -1,15 +1,13 @@
-"""Analyses for a report: sweeps, consistency across languages, comparisons of runs.
+"""Analyses for a report: sweeps, option order, consistency across languages.
 
-If an analysis refuses, because runs cannot be compared or items cannot be aligned, the report shows
-its reason instead of numbers.
+If an analysis refuses, because items cannot be aligned for example, the report shows its reason
+instead of numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from tenbin.analysis.compare import Side, Wanted, compare_runs
 from tenbin.analysis.consistency.answers import COLUMNS, ExaminedSamples
 from tenbin.analysis.consistency.examine import examine
 from tenbin.analysis.option_order.answers import COLUMNS as ORDER_COLUMNS
@@ -21,13 +19,10 @@ from tenbin.analysis.option_order.report import (
 )
 from tenbin.analysis.sweep.report import sweep_report
 from tenbin.errors import TenbinError
-from tenbin.report.html.model import PageComparison, PageConsistency, PageSweep
+from tenbin.report.html.model import PageConsistency, PageSweep
 from tenbin.results.read import StoredRun
 from tenbin.results.samples import outcomes_of
 from tenbin.results.schema import RunResult
-
-_MOST_CHANGES = 300
-"""Changed documents listed per comparison; the document browser can show all of them."""
 
 
 def review_sweep(run: StoredRun) -> PageSweep | None:
@@ -60,12 +55,12 @@ def review_order(run: StoredRun) -> OptionOrderReport | None:
     return option_order_report(run.result, run.samples(ORDER_COLUMNS))
 
 
-def review_languages(runs: Sequence[StoredRun]) -> list[PageConsistency]:
+def review_languages(runs: Sequence[StoredRun], names: Sequence[str]) -> list[PageConsistency]:
     """Return the consistency of each model: of all its runs, or one by one if they overlap."""
-    models: dict[str, list[StoredRun]] = {}
-    for run in runs:
+    models: dict[str, list[tuple[str, StoredRun]]] = {}
+    for name, run in zip(names, runs, strict=True):
         if _languages(run.result) > 1:
-            models.setdefault(run.result.fingerprint, []).append(run)
+            models.setdefault(run.result.fingerprint, []).append((name, run))
     found: list[PageConsistency] = []
     for group in models.values():
         together = _examined(group)
@@ -81,23 +76,10 @@ def _languages(result: RunResult) -> int:
     return len({config.language for config in result.configs.values() if config.parallel})
 
 
-def _examined(runs: Sequence[StoredRun]) -> PageConsistency:
-    given = [ExaminedSamples(run.path.name, run.result, run.samples(COLUMNS)) for run in runs]
+def _examined(runs: Sequence[tuple[str, StoredRun]]) -> PageConsistency:
+    given = [ExaminedSamples(name, run.result, run.samples(COLUMNS)) for name, run in runs]
     try:
         report = examine(given)
     except TenbinError as error:
         return PageConsistency(error=f"{error.message}\n{error.hint}".strip())
     return PageConsistency(report.runs, report.reference, report.sets, report.modes)
-
-
-def review_differences(runs: Sequence[StoredRun]) -> PageComparison | None:
-    """Return the comparison of each run with the first; None for a single run."""
-    if len(runs) < 2:
-        return None
-    sides = [Side(run.path.name, run.result, list(run.samples())) for run in runs]
-    try:
-        report = compare_runs(sides, Wanted())
-    except TenbinError as error:
-        return PageComparison(error=error.message)
-    comparisons = [replace(one, changes=one.changes[:_MOST_CHANGES]) for one in report.comparisons]
-    return PageComparison(comparisons, report.groups or (), report.unmatched)

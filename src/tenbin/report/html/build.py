@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from tenbin.metrics import filters
 from tenbin.metrics.extraction.explain import ReadingStep
@@ -16,20 +15,25 @@ from tenbin.report.charts.languages import language_charts
 from tenbin.report.charts.option_order import option_order_chart
 from tenbin.report.charts.scores import score_chart
 from tenbin.report.charts.templates import template_chart
+from tenbin.report.html.alignment import align_tasks
 from tenbin.report.html.analyses import (
-    review_differences,
     review_languages,
     review_order,
     review_sweep,
 )
+from tenbin.report.html.comparison import baseline_rows, review_differences
 from tenbin.report.html.messages import messages
-from tenbin.report.html.model import PageChart, PageSummary, RunSummary
+from tenbin.report.html.model import PageChart, PageReading, PageStep, PageSummary, RunSummary
 from tenbin.report.html.page import Page
+from tenbin.report.html.run_names import differing_settings, file_name, name_page_runs
 from tenbin.report.html.sample import Explain, Filters
 from tenbin.report.html.sample_blocks import Blocks, pack_samples
 from tenbin.report.html.summary import result_details, run_summary
 from tenbin.results.read import StoredRun
 from tenbin.version import __version__
+
+_MOST_IN_TITLE = 3
+"""Names of runs in a page's title."""
 
 
 def build_page(
@@ -42,7 +46,7 @@ def build_page(
     """Return the page of one or several runs.
 
     Args:
-        runs: The first is the baseline that the others are compared with.
+        runs: The first is the baseline that the page opens with.
         language: Language of the interface.
         title: Title of the page; the models' names by default.
         explain: Explains how generated answers were read; an `Explainer` by default.
@@ -55,27 +59,40 @@ def build_page(
     messages(language)
     blocks = Blocks()
     explain = explain or Explainer()
-    summaries = [_run(run, blocks, explain) for run in runs]
-    named = title or " · ".join(dict.fromkeys(one.model for one in summaries))
+    names = name_page_runs(runs)
+    summaries = [_run(name, run, blocks, explain) for name, run in zip(names, runs, strict=True)]
+    aligned = align_tasks([run.result for run in runs])
+    named = title or _title(names, language)
     summary = PageSummary(
         tenbin_version=__version__,
         title=named,
         runs=summaries,
+        settings=differing_settings(runs),
+        aligned=aligned,
         sweeps=[review_sweep(run) for run in runs],
         orders=[review_order(run) for run in runs],
-        consistency=review_languages(runs),
-        comparison=review_differences(runs),
+        consistency=review_languages(runs, names),
+        comparison=review_differences(runs, names, aligned, blocks),
         home=home,
     )
     charts = choose_charts(summary, language)
-    drawn = {chart.name: _drawn(chart, blocks) for chart in charts}
+    drawn = {chart.name: _drawn(chart, blocks) for chart in charts if chart.on_page}
     return Page(f"{named} – tenbin", replace(summary, charts=drawn), blocks, language)
+
+
+def _title(names: Sequence[str], language: str) -> str:
+    """Return the names of the runs, or of the first where there are many."""
+    if len(names) <= _MOST_IN_TITLE:
+        return " · ".join(names)
+    shown = " · ".join(names[: _MOST_IN_TITLE - 1])
+    more = len(names) - _MOST_IN_TITLE + 1
+    return messages(language)["title_more"].format(names=shown, n=more)
 
 
 def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     """Return the charts for a page's summary."""
     say = messages(language)
-    charts: list[Chart | None] = [score_chart(summary.runs, say)]
+    charts: list[Chart | None] = [score_chart(summary.runs, summary.aligned, say)]
     for number, sweep in enumerate(summary.sweeps, 1):
         if sweep is None:
             continue
@@ -93,8 +110,8 @@ def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     for number, found in enumerate(summary.consistency, 1):
         charts += language_charts(found.sets, number, say)
     if summary.comparison is not None:
-        compared = summary.comparison
-        charts.append(difference_chart([*compared.comparisons, *compared.groups], say))
+        names = [run.name for run in summary.runs]
+        charts.append(difference_chart(baseline_rows(summary.comparison), names, say))
     return [chart for chart in charts if chart is not None]
 
 
@@ -112,10 +129,10 @@ def _drawn(chart: Chart, blocks: Blocks) -> PageChart:
     )
 
 
-def _run(run: StoredRun, blocks: Blocks, explain: Explain) -> RunSummary:
+def _run(name: str, run: StoredRun, blocks: Blocks, explain: Explain) -> RunSummary:
     samples = pack_samples(run.result, run.samples(), blocks, explain)
     details = blocks.add(result_details(run.result))
-    return run_summary(run.path.name.removesuffix(".run"), run.result, samples, details)
+    return run_summary(name, file_name(run.path), run.result, samples, details)
 
 
 class Explainer:
@@ -129,7 +146,7 @@ class Explainer:
 
     def __call__(
         self, chains: Filters, text: str, language: str, choices: int
-    ) -> list[dict[str, Any]]:
+    ) -> list[PageReading]:
         """Return how each of a task's filters reads a text, step by step."""
         told = []
         for name, steps in chains.items():
@@ -138,10 +155,9 @@ class Explainer:
                 for step in steps
             )
             found = filters.explain(chain, text, language, choices, self._budget)
-            told.append({"filter": name, "steps": [_step(step) for step in found]})
+            told.append(PageReading(name, [_step(step) for step in found]))
         return told
 
 
-def _step(step: ReadingStep) -> dict[str, Any]:
-    slow = {"too_slow": True} if step.too_slow else {}
-    return {"name": step.name, "text": step.text, "mentions": step.mentions, **slow}
+def _step(step: ReadingStep) -> PageStep:
+    return PageStep(step.name, step.text, step.mentions, True if step.too_slow else None)

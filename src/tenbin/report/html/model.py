@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 from tenbin.analysis.compare import GroupComparison, MetricComparison
 from tenbin.analysis.consistency.report import ExaminedRun, ModesReport, SetReport
-from tenbin.analysis.document import to_json
+from tenbin.analysis.document import ABSENT, FLAT, to_json
 from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.task_sweep import TaskSweep
+from tenbin.results.schema import SampledAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,19 @@ class ThinkingSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageSummary:
+    """What a server counted, and its cost if prices are known."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    calls: int
+    not_counted: int
+    cost: float | None
+    currency: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts at the head of a run."""
 
@@ -101,7 +115,7 @@ class RunFacts:
     date: str
     seconds: float | None
     from_journal: int | None
-    usage: Mapping[str, Any] | None
+    usage: UsageSummary | None
     choices_by: str | None
     scored_tokens: int
     generated_tokens: int
@@ -137,6 +151,9 @@ class RunSummary:
     """One run."""
 
     name: str
+    """What the run is called on the page, different from all others."""
+    folder: str
+    """Name of its folder."""
     model: str
     facts: RunFacts
     sample_data: bool
@@ -172,13 +189,68 @@ class PageConsistency:
 
 
 @dataclass(frozen=True, slots=True)
-class PageComparison:
-    """Each run against the first, or the reason why they cannot be compared."""
+class DifferingSetting:
+    """An option in which runs differ."""
 
-    comparisons: Sequence[MetricComparison] = ()
-    groups: Sequence[GroupComparison] = ()
-    unmatched: Mapping[str, list[str]] = field(default_factory=dict)
+    name: str
+    values: tuple[str, ...]
+    """One for each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedTask:
+    """The same task in several runs."""
+
+    name: str
+    """The id of its cells, or the task's name where they have different ids."""
+    cells: tuple[str | None, ...]
+    """The id of each run's cell; None for a run that did not ask it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedScore:
+    """A task or a group in two runs: the second run less the first."""
+
+    score: MetricComparison | GroupComparison = field(metadata=FLAT)
+    """Its `p_holm` is corrected for all comparisons with the first run as the baseline."""
+    p_holm_turned: float = 1.0
+    """The same with the second run as the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTask:
+    """A task or group of two runs that is not comparable."""
+
+    first: str
+    second: str
+    reasons: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePair:
+    """Two runs, compared as far as they go together."""
+
+    first: int
+    second: int
+    comparisons: Sequence[PairedScore] = ()
+    groups: Sequence[PairedScore] = ()
+    only_first: Sequence[str] = ()
+    """Tasks that only the first run has."""
+    only_second: Sequence[str] = ()
+    refused: Sequence[RefusedTask] = ()
+    changes: int | None = None
+    """Number of the block that lists the changed documents of each of `comparisons`."""
     error: str | None = None
+    """Why nothing is compared although tasks go together."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageComparison:
+    """The pairs of runs."""
+
+    pairs: Sequence[PagePair]
+    every_pair: bool
+    """Whether every pair is there; with very many runs, only those of the first run are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +273,10 @@ class PageSummary:
     tenbin_version: str
     title: str
     runs: Sequence[RunSummary] = ()
+    settings: Sequence[DifferingSetting] = ()
+    """Options in which the runs differ."""
+    aligned: Sequence[AlignedTask] = ()
+    """Which tasks of the runs belong together."""
     sweeps: Sequence[PageSweep | None] = ()
     """One for each run; None for a run that is no sweep."""
     orders: Sequence[OptionOrderReport | None] = ()
@@ -212,6 +288,40 @@ class PageSummary:
     """Whether the page lists the runs of a served folder."""
     home: str | None = None
     """Address of that list, on a page that a server shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageOutcome:
+    """What one metric says of a document."""
+
+    metric: str
+    value: float | None
+    answer: str | None
+    predicted: int | None
+    weight: float | None = field(default=None, metadata=ABSENT)
+    values: Sequence[float] | None = field(default=None, metadata=ABSENT)
+    answers: Sequence[str | None] | None = field(default=None, metadata=ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class PageStep:
+    """One step of reading an answer."""
+
+    name: str
+    text: str | None
+    """What is left after it; None when nothing can be read."""
+    mentions: Sequence[tuple[str, str]]
+    """Letters or numbers, each with its stance."""
+    too_slow: bool | None = field(default=None, metadata=ABSENT)
+    """True if its pattern takes too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageReading:
+    """How one filter read an answer."""
+
+    filter: str
+    steps: Sequence[PageStep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +361,10 @@ class PageSample:
     dropped: int | None
     rotation: int | None
     """Places that the options are rotated by, if they are."""
-    sampled: Sequence[Any] | None
+    sampled: Sequence[SampledAnswer] | None
     """Every answer, if several were sampled."""
-    outcomes: Sequence[Mapping[str, Any]]
-    readings: Sequence[Mapping[str, Any]] | None
+    outcomes: Sequence[PageOutcome]
+    readings: Sequence[PageReading] | None
     failure: tuple[str, str] | None
     """Kind and message."""
 

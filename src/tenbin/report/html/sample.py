@@ -6,13 +6,12 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
-from tenbin.report.html.model import PageSample
+from tenbin.report.html.model import PageOutcome, PageReading, PageSample
 from tenbin.results.schema import CellConfig, MetricDetail, Sample, SampleOutcome
 
 Filters = Mapping[str, Sequence[Mapping[str, object]]]
-Explain = Callable[[Filters, str, str, int], list[dict[str, Any]]]
+Explain = Callable[[Filters, str, str, int], list[PageReading]]
 """(filters of the task, generated text, language, number of choices) → steps of each filter."""
 
 _SNIPPET = 140
@@ -128,16 +127,17 @@ def snippet(text: str | None, length: int = _SNIPPET) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def _outcome(outcome: SampleOutcome) -> dict[str, Any]:
-    """Return a metric's outcome; the optional parts only if they are there."""
-    optional = {"weight": outcome.weight, "values": outcome.values, "answers": outcome.answers}
-    return {
-        "metric": outcome.metric,
-        "value": outcome.value,
-        "answer": _parts(outcome) or outcome.answer,
-        "predicted": outcome.predicted,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+def _outcome(outcome: SampleOutcome) -> PageOutcome:
+    """Return a metric's outcome."""
+    return PageOutcome(
+        metric=outcome.metric,
+        value=outcome.value,
+        answer=_parts(outcome) or outcome.answer,
+        predicted=outcome.predicted,
+        weight=outcome.weight,
+        values=outcome.values,
+        answers=outcome.answers,
+    )
 
 
 def _parts(outcome: SampleOutcome) -> str | None:
@@ -161,7 +161,7 @@ def _numbers(values: Sequence[float | None] | None) -> list[float | str | None] 
 
 def _readings(
     sample: Sample, filters: Filters, explain: Explain | None
-) -> list[dict[str, Any]] | None:
+) -> list[PageReading] | None:
     if explain is None or not filters or sample.generated is None:
         return None
     choices = sample.num_choices or len(sample.choices or ()) or _PRESUMED_CHOICES

@@ -16,9 +16,10 @@ from tenbin.report.html.model import (
     RunSummary,
     StopSummary,
     ThinkingSummary,
+    UsageSummary,
 )
 from tenbin.report.terminal.run_notes import choice_methods, engine_mode, partial_counts
-from tenbin.results.schema import GenerationLengths, MetricScore, RunResult
+from tenbin.results.schema import GenerationLengths, MetricScore, RunResult, UsageEntry
 
 _NORMAL = 1.959964
 _SHOWN_ELSEWHERE = {
@@ -30,12 +31,13 @@ _NOT_IN_COMMAND = ("output_path", "system_prompt", "cache_dir")
 
 
 def run_summary(
-    name: str, result: RunResult, samples: Mapping[str, CellSamples], details: int
+    name: str, folder: str, result: RunResult, samples: Mapping[str, CellSamples], details: int
 ) -> RunSummary:
     """Return one run: facts for the head of the page, its cells and its groups.
 
     Args:
-        name: The run's name beside others.
+        name: What the run is called on the page.
+        folder: Name of its folder.
         result: Its result.
         samples: Cell id → where its samples are, from `pack_samples`.
         details: Number of the block that holds the rest of the result.
@@ -43,6 +45,7 @@ def run_summary(
     found = partial_counts(result)
     return RunSummary(
         name=name,
+        folder=folder,
         model=str(result.model.get("model", "")),
         facts=_facts(result, samples.values()),
         sample_data=bool(result.config.get("sample_data")),
@@ -97,12 +100,27 @@ def _facts(result: RunResult, samples: Iterable[CellSamples]) -> RunFacts:
         date=result.date,
         seconds=result.total_evaluation_time_seconds,
         from_journal=result.answers_from_journal,
-        usage=None if result.usage is None else result.usage.to_json(),
+        usage=_usage(result.usage),
         choices_by="; ".join(sorted(choice_methods(result))) or None,
         scored_tokens=sum(one.scored_tokens for one in samples),
         generated_tokens=sum(one.generated_tokens for one in samples),
         thinking=thinking_summary(result.lengths.values()),
         documents=sum(one.count for one in samples),
+    )
+
+
+def _usage(usage: UsageEntry | None) -> UsageSummary | None:
+    if usage is None:
+        return None
+    currency = None if usage.prices is None else usage.prices.get("currency")
+    return UsageSummary(
+        usage.prompt_tokens,
+        usage.cached_tokens,
+        usage.completion_tokens,
+        usage.calls,
+        usage.not_counted,
+        usage.cost,
+        None if currency is None else str(currency),
     )
 
 

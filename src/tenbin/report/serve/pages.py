@@ -14,10 +14,10 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotReadyError
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
-from typing import Any
 
 from tenbin.errors import ResultError, TenbinError
 from tenbin.report.html.build import Explainer, build_page
+from tenbin.report.html.model import PageReading
 from tenbin.report.html.page import Page
 from tenbin.report.html.sample import Filters
 from tenbin.report.serve.index import find_runs
@@ -130,7 +130,7 @@ class _TimedExplainer:
 
     def __call__(
         self, chains: Filters, text: str, language: str, choices: int
-    ) -> list[dict[str, Any]]:
+    ) -> list[PageReading]:
         begun = time.monotonic()
         told = self._explainer(chains, text, language, choices)
         self._spent += time.monotonic() - begun

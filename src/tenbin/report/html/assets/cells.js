@@ -49,7 +49,37 @@ export function cellById(run, id) {
   return RUNS[run].cells.findIndex((cell) => cell.id === id);
 }
 
-/** A run's name, or its model's. */
+/** What a run is called; no two runs of a page are called the same. */
 export function runName(run) {
-  return RUNS[run].name || RUNS[run].model;
+  return RUNS[run].name;
+}
+
+/** The run that an address names; addresses of earlier versions give its number. -1 for none. */
+export function runNamed(text) {
+  const at = RUNS.findIndex((run) => run.name === text);
+  if (at >= 0) return at;
+  const number = Number(text);
+  return Number.isInteger(number) && number >= 1 && number <= RUNS.length ? number - 1 : -1;
+}
+
+/** Whether a metric's score can be held against that of random guessing. */
+export function chanceOf(metric, chance) {
+  return chance !== null && chance !== undefined && /^(balanced_)?acc/.test(metric.name) ? chance : null;
+}
+
+/** Chance of a group: that of its tasks if it is the same, or if documents weigh the same. */
+export function groupChance(run, group) {
+  const cells = group.members.map((id) => RUNS[run].cells[cellById(run, id)]);
+  const known = cells.map((cell) => cell?.samples?.chance ?? null);
+  if (!known.length || known.includes(null)) return null;
+  if (known.every((one) => Math.abs(one - known[0]) < 1e-9)) return known[0];
+  const sizes = cells.map((cell) => cell.samples.count);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return group.weighting ? null : known.reduce((sum, one, at) => sum + one * sizes[at], 0) / total;
+}
+
+/** The address of the documents of a task: in one run, or of all runs side by side. */
+export function samplesLink(run, task, more = {}) {
+  const place = RUNS.length > 1 && run !== null ? { run: runName(run), task } : { task };
+  return `#/samples?${new URLSearchParams({ ...place, ...more })}`;
 }

@@ -1,103 +1,179 @@
-// Comparison of runs: paired differences and the documents that changed.
+// Comparison of runs: a baseline against all others, or one pair with the documents behind it.
 
-import { foreign, make, say } from "./elements.js";
-import { bare, count, interval, moment, probability, score, signed } from "./numbers.js";
-import { RUNS, SUMMARY, runName } from "./cells.js";
+import { announce, fill, foreign, make, say } from "./elements.js";
+import { bare, count, probability, score, signed } from "./numbers.js";
+import { RUNS, SUMMARY, cellById, runName, runNamed, samplesLink } from "./cells.js";
 import { Table } from "./table.js";
-import { foldedFigure } from "./figure.js";
-import { samplesLink } from "./overview.js";
+import { figure } from "./figure.js";
+import { compareGrid, differenceDigits, signedInterval } from "./compare_grid.js";
+import { changedDocuments, documentCounts } from "./compare_documents.js";
+import { pairOf, verdictOf, widestOf } from "./pairs.js";
+import { runLabel, runSelect } from "./runs.js";
 
-/** The interval of a difference with signs, or the reason why there is none. */
-const signedInterval = (row) => (row.low === null || row.high === null ? interval(row) : `[${signed(row.low, digits(row))}, ${signed(row.high, digits(row))}]`);
-
-const digits = (row) => (row.unit === "%" ? 2 : 3);
-
-/** A difference and its interval around zero, on a scale common to all rows. */
-function balance(row, widest) {
-  const at = (value) => `${50 + (50 * Math.max(-widest, Math.min(widest, value))) / widest}%`;
-  const box = make("span", { class: "whisker balance", "aria-hidden": "true" });
-  const zero = make("span", { class: "chance" });
-  zero.style.insetInlineStart = "50%";
-  box.append(zero);
-  const scale = row.unit === "%" ? 100 : 1;
-  if (row.low !== null && row.high !== null) {
-    const line = make("span", { class: "line" });
-    line.style.insetInlineStart = at(row.low / scale);
-    line.style.width = `calc(${at(row.high / scale)} - ${at(row.low / scale)})`;
-    box.append(line);
-  }
-  const dot = make("span", { class: "dot" });
-  dot.style.insetInlineStart = at(row.difference / scale);
-  box.append(dot);
-  return box;
+export function compareView(query, go) {
+  const asked = new URLSearchParams(query);
+  const state = { baseline: Math.max(0, runNamed(asked.get("base"))), other: runNamed(asked.get("with")) };
+  if (RUNS.length === 2 || state.other === state.baseline) state.other = RUNS.length === 2 ? 1 - state.baseline : -1;
+  const controls = make("div", { class: "controls pair-controls" });
+  const place = make("div");
+  const draw = () => {
+    fill(controls, ...pairControls(state, change));
+    fill(place, state.other < 0 ? allPart(state.baseline) : pairPart(state.baseline, state.other));
+  };
+  const change = (values) => {
+    const before = state.baseline;
+    Object.assign(state, values);
+    // Who chooses the other run as the baseline turns the pair around.
+    if (state.other === state.baseline) state.other = before;
+    go(compareAddress(state.baseline, state.other), false);
+    const focused = document.activeElement?.id;
+    draw();
+    if (focused) document.getElementById(focused)?.focus();
+    announce(pairTitle(state));
+  };
+  draw();
+  return [controls, place];
 }
 
-export function compareView() {
-  const compared = SUMMARY.comparison;
+function compareAddress(baseline, other) {
+  const names = { base: runName(baseline), ...(other < 0 ? {} : { with: runName(other) }) };
+  return `#/compare?${new URLSearchParams(names)}`;
+}
+
+function pairTitle({ baseline, other }) {
+  return other < 0 ? `${say("baseline")}: ${runName(baseline)}` : `${runName(baseline)} → ${runName(other)}`;
+}
+
+function pairControls(state, change) {
+  const named = (run) => [runName(run), runName(run)];
+  const every = RUNS.map((_, run) => run);
+  const others = every.filter((run) => run !== state.baseline);
+  const baselines = SUMMARY.comparison.every_pair ? every : [0];
+  const all = RUNS.length > 2 ? [["", say("all_other_runs", { n: RUNS.length - 1 })]] : [];
+  const label = (id, text, field) => make("label", { for: id }, text, " ", field);
   return [
-    make("p", {}, say("compare_note")),
-    make("ol", { class: "runs" }, RUNS.map((run, at) => make("li", {}, foreign(run.model), " ", make("span", { class: "note" }, foreign(runName(at), null, "span", { class: "mono" }), ` · ${moment(run.facts.date)}`)))),
-    compared.error ? make("section", { class: "refused" }, make("p", { class: "caution" }, say("not_comparable")), make("pre", { class: "command" }, compared.error)) : null,
-    ...(compared.comparisons?.length ? [differenceTable(compared, compared.comparisons, say("differences")).element, ...groupDifferenceTable(compared), foldedFigure("differences"), ...differing(compared), make("h2", {}, say("what_changed")), changes(compared)] : [sideTable().element]),
+    label("compare-base", say("baseline"), runSelect("compare-base", say("baseline"), baselines.map(named), runName(state.baseline), (name) => change({ baseline: runNamed(name) }))),
+    label("compare-with", say("compared_with"), runSelect("compare-with", say("compared_with"), [...all, ...others.map(named)], state.other < 0 ? "" : runName(state.other), (name) => change({ other: name === "" ? -1 : runNamed(name) }))),
+    state.other < 0 ? null : make("button", { type: "button", class: "quiet", id: "compare-turn", disabled: !SUMMARY.comparison.every_pair, onclick: () => change({ baseline: state.other, other: state.baseline }) }, say("turn_around")),
   ];
 }
 
-/** The groups of both runs, paired over the documents of all their tasks. */
-function groupDifferenceTable(compared) {
-  if (!compared.groups?.length) return [];
-  return [make("h2", {}, say("groups")), make("p", { class: "note" }, say("group_differences_note")), differenceTable(compared, compared.groups, say("groups")).element];
+/** All other runs beside the baseline. */
+function allPart(baseline) {
+  const pairs = RUNS.map((_, run) => pairOf(baseline, run)).filter(Boolean);
+  const shown = pairs.some((pair) => pair.comparisons.length || pair.groups.length);
+  return [
+    shown ? compareGrid(baseline, (run) => compareAddress(baseline, run)).element : null,
+    make("p", { class: "note" }, say("compare_note"), " ", shown ? say("grid_note") : null),
+    SUMMARY.comparison.every_pair ? null : make("p", { class: "note" }, say("first_run_only")),
+    baseline === 0 ? figure("differences") : null,
+    ...pairs.filter(refusedAny).map((pair) => make("section", {}, make("h2", {}, runLabel(baseline), " → ", runLabel(pair.other)), notCompared(pair))),
+    shown ? null : sideTable().element,
+  ];
 }
 
-function differenceTable(compared, rows, title) {
-  const grouped = rows === compared.groups;
-  const name = (row) => (row.baseline.id === row.other.id ? row.baseline.id : `${row.baseline.id} → ${row.other.id}`);
-  const widest = Math.max(0.05, ...[...compared.comparisons, ...(compared.groups || [])].flatMap((row) => [row.low, row.high, row.difference].filter((one) => one !== null).map((one) => Math.abs(one) / (row.unit === "%" ? 100 : 1))));
-  return new Table(title, [
-    { label: say(grouped ? "group" : "task"), class: "task", value: (row) => row.baseline.id, show: (row) => (grouped ? [foreign(name(row)), make("span", { class: "note" }, ` ${row.weighting}`)] : make("a", { href: samplesLink(row.other.run, row.other.id, { state: "changed" }) }, foreign(name(row)))), plain: (row) => row.baseline.id },
-    { label: say("runs_pair"), value: (row) => row.other.run, show: (row) => `${row.baseline.run + 1} → ${row.other.run + 1}`, plain: (row) => `${row.baseline.run + 1} → ${row.other.run + 1}` },
-    { label: say("metric"), value: (row) => row.metric, show: (row) => foreign(row.metric, null, "span", { class: "mono" }), plain: (row) => row.metric },
-    { label: "n", number: true, value: (row) => row.n, show: (row) => count(row.n), plain: (row) => row.n },
-    { label: say("before"), number: true, value: (row) => row.value.baseline, show: (row) => score(row.value.baseline, row.unit), plain: (row) => bare(row.value.baseline, row.unit) },
-    { label: say("after"), number: true, value: (row) => row.value.other, show: (row) => score(row.value.other, row.unit), plain: (row) => bare(row.value.other, row.unit) },
-    { label: say("difference"), number: true, class: "value", value: (row) => row.difference, show: (row) => signed(row.difference, digits(row)), plain: (row) => signed(row.difference, digits(row)) },
+const refusedAny = (pair) => pair.refused.length || pair.error || (!pair.comparisons.length && !pair.groups.length);
+
+/** One pair: its differences, and the documents behind them. */
+function pairPart(baseline, other) {
+  const pair = pairOf(baseline, other);
+  if (!pair) return [make("p", { class: "note" }, say("first_run_only"))];
+  const rows = [...pair.groups.map((row) => ({ ...row, group: true })), ...pair.comparisons];
+  const title = make("h2", { class: "pair-title" }, runLabel(baseline), make("span", { class: "arrow" }, " → "), runLabel(other));
+  if (!rows.length) return [title, notCompared(pair), sideTable().element];
+  return [
+    title,
+    differenceTable(pair, rows).element,
+    make("p", { class: "note" }, say("compare_note"), " ", pair.groups.length ? say("group_differences_note") : null),
+    ...differing(pair),
+    refusedAny(pair) ? notCompared(pair) : null,
+    pair.comparisons.length ? [make("h2", {}, say("what_changed")), documentCounts(pair), changedDocuments(pair)] : null,
+  ];
+}
+
+function differenceTable(pair, rows) {
+  const widest = widestOf(rows);
+  const name = (row) => (row.group ? row.baseline.id : alignedName(pair, row));
+  const ratio = (row) => `${row.wins} : ${row.losses}`;
+  const side = (run, key) => ({ label: runLabel(run), plainLabel: runName(run), number: true, value: (row) => row.value[key], show: (row) => score(row.value[key], row.unit), plain: (row) => bare(row.value[key], row.unit) });
+  const shown = (row) => {
+    const verdict = verdictOf(row);
+    return make("span", { class: verdict ? `verdict ${verdict}` : null }, verdict ? `${verdict === "better" ? "▲" : "▼"} ` : null, signed(row.difference, differenceDigits(row)));
+  };
+  return new Table(say("differences"), [
+    { label: say("task"), class: "task", value: name, show: (row) => comparedName(pair, row), plain: (row) => `${name(row)} ${row.metric}` },
+    { label: "n", number: true, class: "minor", value: (row) => row.n, show: (row) => count(row.n), plain: (row) => row.n },
+    side(pair.baseline, "baseline"),
+    side(pair.other, "other"),
+    { label: say("difference"), number: true, class: "value", value: (row) => row.difference, show: shown, plain: (row) => signed(row.difference, differenceDigits(row)) },
     { label: "", spoken: say("plot"), class: "plot", show: (row) => balance(row, widest) },
     { label: say("interval"), number: true, class: "interval", show: signedInterval, plain: signedInterval },
-    { label: say("won_lost"), number: true, value: (row) => row.wins - row.losses, show: (row) => `${row.wins} : ${row.losses}`, plain: (row) => `${row.wins} : ${row.losses}` },
-    { label: "p", number: true, value: (row) => row.p_value, show: (row) => probability(row.p_value), plain: (row) => probability(row.p_value) },
+    { label: say("won_lost"), number: true, class: "minor", value: (row) => row.wins - row.losses, show: ratio, plain: ratio },
+    { label: "p", number: true, class: "minor", value: (row) => row.p_value, show: (row) => probability(row.p_value), plain: (row) => probability(row.p_value) },
     { label: say("p_holm"), number: true, value: (row) => row.p_holm, show: (row) => probability(row.p_holm), plain: (row) => probability(row.p_holm) },
-  ], rows, { class: "scores", hideCaption: true });
+  ], rows, { class: "scores pair", hideCaption: true, rowClass: (row) => (row.group ? "group" : null) });
 }
 
-/** Other differences between the runs, and tasks that were not compared. */
-function differing(compared) {
-  const lines = [...new Set(compared.comparisons.flatMap((row) => (row.differences || []).map((one) => `${one.kind}: ${one.text}`)))];
-  for (const [name, ids] of Object.entries(compared.unmatched || {})) lines.push(`${name}: ${say("only_here")} ${ids.join(", ")}`);
-  return lines.length ? [make("ul", { class: "warnings" }, lines.map((line) => make("li", {}, foreign(line))))] : [];
+/** A task, which leads to its changed documents, or a group; below, the metric and what the ids are. */
+function comparedName(pair, row) {
+  const below = [row.metric, row.group ? row.weighting : idsOf(row)].filter(Boolean).join(" · ");
+  const link = samplesLink(null, alignedName(pair, row), { state: "changed", a: runName(pair.baseline), b: runName(pair.other) });
+  const name = row.group ? [foreign(row.baseline.id), make("span", { class: "version" }, ` ${say("group")}`)] : make("a", { href: link }, foreign(alignedName(pair, row)));
+  return make("span", {}, name, make("span", { class: "interval" }, foreign(below)));
 }
 
-function changes(compared) {
-  const rows = compared.comparisons.flatMap((row) => (row.changes || []).map((change) => ({ row, change }))).slice(0, 500);
-  return rows.length ? changeTable(rows).element : make("p", {}, say("nothing_changed"));
+/** What tells the cells of a task from each other, where they have different ids. */
+function idsOf(row) {
+  const [mine, theirs] = [row.baseline.id, row.other.id];
+  if (mine === theirs) return null;
+  let same = 0;
+  while (mine[same] === theirs[same]) same += 1;
+  const cut = mine.lastIndexOf("-", same - 1) + 1;
+  return `${mine.slice(cut)} → ${theirs.slice(cut)}`;
 }
 
-function changeTable(rows) {
-  const answer = (side) => (side.answer === null ? make("span", { class: "none" }, say("nothing_read")) : foreign(side.answer));
-  return new Table(say("what_changed"), [
-    { label: say("sample"), value: (one) => one.change.document, show: (one) => make("a", { href: samplesLink(one.row.other.run, one.row.other.id, { doc: one.change.document }) }, foreign(one.change.document, null, "span", { class: "mono" })), plain: (one) => one.change.document },
-    { label: say("task"), value: (one) => one.row.baseline.id, show: (one) => foreign(one.row.baseline.id), plain: (one) => one.row.baseline.id },
-    { label: "", spoken: say("direction"), show: (one) => make("span", { class: `state ${one.change.better ? "state-r" : "state-w"}` }, one.change.better ? say("better") : say("worse")), plain: (one) => (one.change.better ? "+" : "-") },
-    { label: say("gold"), show: (one) => foreign(one.change.target), plain: (one) => one.change.target },
-    { label: say("before"), show: (one) => answer(one.change.baseline), plain: (one) => one.change.baseline.answer ?? "" },
-    { label: say("after"), show: (one) => answer(one.change.other), plain: (one) => one.change.other.answer ?? "" },
-  ], rows, { hideCaption: true });
+/** The name under which a task of a pair stands side by side. */
+export function alignedName(pair, row) {
+  return SUMMARY.aligned.find((task) => task.cells[pair.baseline] === row.baseline.id)?.name ?? row.baseline.id;
+}
+
+/** A difference and its interval around zero, on a scale common to all rows. */
+function balance(row, widest) {
+  const place = (value) => 50 + (50 * Math.max(-widest, Math.min(widest, value))) / widest;
+  const box = make("span", { class: "whisker balance", "aria-hidden": "true" });
+  const mark = (kind, at) => {
+    const made = make("span", { class: kind });
+    made.style.insetInlineStart = `${at}%`;
+    box.append(made);
+    return made;
+  };
+  mark("chance", 50);
+  const scale = row.unit === "%" ? 100 : 1;
+  if (row.low !== null && row.high !== null) mark("line", place(row.low / scale)).style.width = `${place(row.high / scale) - place(row.low / scale)}%`;
+  mark("dot", place(row.difference / scale));
+  return box;
+}
+
+/** Other differences between the runs, and tasks that only one of them has. */
+function differing(pair) {
+  const lines = [...new Set(pair.comparisons.flatMap((row) => (row.differences || []).map((one) => `${one.kind}: ${one.text}`)))];
+  const alone = [[pair.baseline, pair.onlyBaseline], [pair.other, pair.onlyOther]].filter(([, ids]) => ids.length);
+  if (!lines.length && !alone.length) return [];
+  return [make("ul", { class: "warnings" }, lines.map((line) => make("li", {}, foreign(line))), alone.map(([run, ids]) => make("li", {}, runLabel(run), ` ${say("only_here")} `, foreign(ids.join(", ")))))];
+}
+
+/** What is not comparable, and why. */
+function notCompared(pair) {
+  if (pair.error) return make("section", { class: "refused" }, make("p", { class: "caution" }, foreign(pair.error)));
+  if (!pair.refused.length) return make("section", { class: "refused" }, make("p", { class: "caution" }, say("no_common_task")));
+  return make("section", { class: "refused" }, make("p", { class: "caution" }, say("not_comparable")), make("ul", { class: "warnings" }, pair.refused.map((one) => make("li", {}, foreign(one.first === one.second ? one.first : `${one.first} → ${one.second}`, null, "strong"), make("ul", {}, one.reasons.map((reason) => make("li", {}, foreign(reason))))))));
 }
 
 /** The first metric of each task in every run, if nothing could be paired. */
 function sideTable() {
-  const ids = [...new Set(RUNS.flatMap((run) => run.cells.map((cell) => cell.id)))];
-  const first = (run, id) => run.cells.find((cell) => cell.id === id)?.metrics[0];
+  const first = (run, id) => (id === null ? undefined : RUNS[run].cells[cellById(run, id)]?.metrics[0]);
   return new Table(say("side_by_side"), [
-    { label: say("task"), value: (id) => id, show: (id) => foreign(id), plain: (id) => id },
-    ...RUNS.map((run, at) => ({ label: String(at + 1), number: true, value: (id) => first(run, id)?.value ?? null, show: (id) => { const metric = first(run, id); return metric ? score(metric.value, metric.unit) : "–"; }, plain: (id) => first(run, id)?.value ?? "" })),
-  ], ids, {});
+    { label: say("task"), value: (task) => task.name, show: (task) => make("a", { href: samplesLink(null, task.name) }, foreign(task.name)), plain: (task) => task.name },
+    ...RUNS.map((run, at) => ({ label: runLabel(at), plainLabel: run.name, number: true, value: (task) => first(at, task.cells[at])?.value ?? null, show: (task) => { const metric = first(at, task.cells[at]); return metric ? score(metric.value, metric.unit) : "–"; }, plain: (task) => first(at, task.cells[at])?.value ?? "" })),
+  ], SUMMARY.aligned, {});
 }

@@ -3,12 +3,13 @@
 import { copyButton, foreign, make, say } from "./elements.js";
 import { count } from "./numbers.js";
 import { readOnce } from "./blocks.js";
-import { RUNS, runName } from "./cells.js";
+import { RUNS } from "./cells.js";
+import { runHeading } from "./runs.js";
 import { Table } from "./table.js";
 
 export function detailsView() {
   return RUNS.map((run, at) => {
-    const place = make("section", { class: "details-run" }, RUNS.length > 1 ? make("h2", {}, `${at + 1} `, foreign(runName(at))) : null);
+    const place = make("section", { class: "details-run" }, runHeading(at));
     place.append(
       make("h2", {}, say("repeat")),
       make("p", { class: "note" }, say("repeat_note")),

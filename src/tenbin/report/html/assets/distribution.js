@@ -4,7 +4,8 @@ import { foreign, make, say } from "./elements.js";
 import { bare, count, interval, percent, probability, score, signed, span } from "./numbers.js";
 import { Table } from "./table.js";
 import { figure } from "./figure.js";
-import { metricName, samplesLink, whisker } from "./overview.js";
+import { samplesLink } from "./cells.js";
+import { metricName, whisker } from "./whisker.js";
 
 const [FEW, MANY] = [8, 20];
 

@@ -34,11 +34,3 @@ export function figure(name) {
   element.draw();
   return element;
 }
-
-/** A collapsed chart, for numbers that a table already shows. */
-export function foldedFigure(name) {
-  if (!SUMMARY.charts?.[name]) return null;
-  const place = make("details", { class: "as-figure" }, make("summary", {}, say("as_figure")));
-  place.addEventListener("toggle", () => place.childElementCount === 1 && place.append(figure(name)), { once: true });
-  return place;
-}

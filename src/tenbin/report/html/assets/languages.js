@@ -2,10 +2,12 @@
 
 import { foreign, make, say, scroller } from "./elements.js";
 import { count, interval, letter, percent, probability, signed } from "./numbers.js";
-import { RUNS, SUMMARY } from "./cells.js";
+import { RUNS, SUMMARY, samplesLink } from "./cells.js";
 import { Table } from "./table.js";
-import { figure, foldedFigure } from "./figure.js";
-import { samplesLink, whisker } from "./overview.js";
+import { figure } from "./figure.js";
+import { languageMaps, mapTable } from "./language_map.js";
+import { notices } from "./runs.js";
+import { whisker } from "./whisker.js";
 
 const share = (row) => (row ? percent(row.value, 1) : "–");
 const between = (row, sign = false) => (row && row.low !== null && row.low !== undefined ? `[${sign ? signed(100 * row.low, 1) : (100 * row.low).toFixed(1)}, ${sign ? signed(100 * row.high, 1) : (100 * row.high).toFixed(1)}]` : interval(row));
@@ -13,13 +15,15 @@ const coefficient = (row) => (row.low === null || row.high === null ? interval(r
 
 export function languagesView() {
   const several = SUMMARY.consistency.length > 1;
-  return SUMMARY.consistency.flatMap((document, at) => [
-    several ? make("h2", { class: "of-runs" }, foreign((document.runs || []).map((run) => `${run.model} ${run.name}`).join(", "))) : null,
+  const map = languageMaps();
+  const parts = SUMMARY.consistency.flatMap((document, at) => [
+    several ? make("h2", { class: "of-runs" }, foreign((document.runs || []).map((run) => run.name).join(", "))) : null,
     at === 0 ? make("p", {}, say("languages_note")) : null,
     document.error ? make("p", { class: "caution" }, foreign(document.error)) : null,
     ...Object.entries(document.sets || {}).map(([id, found]) => setPart(id, found, document, at)),
     ...(document.modes || []).map((modes) => modesPart(modes)),
   ]);
+  return [make("div", { class: "notices" }, notices()), map.length ? mapTable(map) : null, ...parts];
 }
 
 function setPart(id, found, document, at) {
@@ -29,11 +33,10 @@ function setPart(id, found, document, at) {
     make("h2", {}, foreign(id), make("span", { class: "version" }, ` · ${say("items_count", { n: found.items })}`)),
     answerTable(found, document.reference).element,
     found.reach ? make("p", { class: "note" }, (found.reach.accuracy_half_width ?? null) === null ? say("precision_too_few", { n: found.items }) : say("precision_note", { n: found.items, half: Math.round(100 * found.reach.accuracy_half_width) })) : null,
-    foldedFigure(`languages-${at + 1}-${id}`),
+    figure(`languages-${at + 1}-${id}`),
     make("h3", {}, say("agreement")),
     everywhere(found),
     matrix(found),
-    foldedFigure(`agreement-${at + 1}-${id}`),
     found.positions && Object.keys(found.positions).length ? [make("h3", {}, say("positions")), make("p", { class: "note" }, say("positions_note")), positionTable(found).element, figure(`positions-${at + 1}-${id}`)] : null,
     found.flips?.length ? [make("h3", {}, say("flips", { n: found.flips.length, all: found.items })), flipTable(found, id).element] : null,
   );

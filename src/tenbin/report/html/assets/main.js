@@ -6,6 +6,7 @@ import { isDark, redrawFigures } from "./figure.js";
 import { overviewView } from "./overview.js";
 import { templatesView } from "./templates.js";
 import { orderView } from "./order.js";
+import { languageMaps } from "./language_map.js";
 import { languagesView } from "./languages.js";
 import { compareView } from "./compare.js";
 import { SamplesView } from "./samples.js";
@@ -17,11 +18,22 @@ const VIEWS = [
   RUNS.length ? ["overview", overviewView] : null,
   SUMMARY.sweeps?.some(Boolean) ? ["templates", templatesView] : null,
   SUMMARY.orders?.some(Boolean) ? ["order", orderView] : null,
-  SUMMARY.consistency?.some(Boolean) ? ["languages", languagesView] : null,
+  SUMMARY.consistency?.length || languageMaps().length ? ["languages", languagesView] : null,
   SUMMARY.comparison ? ["compare", compareView] : null,
   RUNS.length ? ["samples", null] : null,
   RUNS.length ? ["details", detailsView] : null,
 ].filter(Boolean);
+
+/** Runs beyond which a page is wider, for their columns. */
+const MANY_RUNS = 4;
+
+/** The view that a page opens on: a sweep on its matrix, a run over languages on their map. */
+function openingView() {
+  const mapped = languageMaps().reduce((sum, row) => sum + row.cells.size, 0);
+  const scored = RUNS[0]?.cells.filter((cell) => cell.role === "score").length ?? 0;
+  const wanted = RUNS.length !== 1 ? null : SUMMARY.sweeps?.[0] ? "templates" : mapped > scored / 2 ? "languages" : null;
+  return VIEWS.find(([name]) => name === wanted) ?? VIEWS[0];
+}
 
 const body = make("main", { id: "view", tabindex: "-1" });
 const tabs = make("nav", { "aria-label": say("views") });
@@ -41,15 +53,16 @@ function show() {
   if (own !== null && own === location.hash) return;
   own = null;
   const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const [view, draw] = VIEWS.find(([one]) => one === name) ?? VIEWS[0];
+  const [view, draw] = VIEWS.find(([one]) => one === name) ?? openingView();
   const changed = current !== view;
   current = view;
   samples = null;
   if (view === "samples") {
     samples = new SamplesView(query ?? "", go);
     fill(body, make("h1", { class: "off-screen" }, say("view_samples")), samples.element);
-  } else fill(body, make("h1", { class: "off-screen" }, say(`view_${view}`)), ...draw());
+  } else fill(body, make("h1", { class: "off-screen" }, say(`view_${view}`)), ...draw(query ?? "", go));
   document.body.dataset.view = view;
+  document.body.dataset.runs = RUNS.length > MANY_RUNS ? "many" : "few";
   for (const link of tabs.querySelectorAll("a")) link.toggleAttribute("aria-current", false);
   tabs.querySelector(`[data-view="${view}"]`)?.setAttribute("aria-current", "page");
   if (changed) {

@@ -13,6 +13,11 @@ export function bare(value, unit = "") {
   return value === null || value === undefined ? "–" : value.toFixed(unit ? 2 : 3);
 }
 
+/** A score for copies: four decimals, or two of a percentage. */
+export function bareFour(value, unit) {
+  return value === null ? "–" : value.toFixed(unit ? 2 : 4);
+}
+
 /** An interval in brackets. */
 export function span(low, high, unit = "") {
   if (low === null || low === undefined || high === null || high === undefined) return "–";

@@ -2,16 +2,17 @@
 
 import { foreign, make, say } from "./elements.js";
 import { bare, count, interval, percent, probability, score, signed, span } from "./numbers.js";
-import { RUNS, SUMMARY, runName } from "./cells.js";
+import { SUMMARY, samplesLink } from "./cells.js";
 import { Table } from "./table.js";
 import { figure } from "./figure.js";
-import { metricName, samplesLink } from "./overview.js";
+import { runHeading } from "./runs.js";
+import { metricName } from "./whisker.js";
 
 export function orderView() {
   return SUMMARY.orders.flatMap((found, run) =>
     found
       ? [
-          RUNS.length > 1 ? make("h2", {}, `${run + 1} `, foreign(runName(run))) : null,
+          runHeading(run),
           make("p", {}, say("order_note")),
           ...found.templates.map((one, at) => orderPart(one, run, at)),
           found.notes.length ? make("ul", { class: "note" }, found.notes.map((note) => make("li", {}, foreign(note)))) : null,

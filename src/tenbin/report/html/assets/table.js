@@ -3,8 +3,9 @@
 import { copyButton, foreign, make, say, scroller } from "./elements.js";
 
 /**
- * columns: {name, label, value(row) for sorting, show(row) → node or text, plain(row) for copies,
- * number: right-aligned, spoken: name for screen readers of a column without a label}; columns without `plain` are not copied.
+ * columns: {label, value(row) for sorting, show(row) → node or text, plain(row) for copies,
+ * number: right-aligned, spoken: name for screen readers of a column without a label, plainLabel: name
+ * in copies of a column whose label is a node}; columns without `plain` are not copied.
  */
 export class Table {
   constructor(caption, columns, rows, options = {}) {
@@ -101,10 +102,13 @@ export class Table {
   }
 }
 
+/** A column's name in copies. */
+const headOf = (column) => column.plainLabel ?? column.label;
+
 export function asMarkdown(columns, rows) {
   const safe = (text) => text.replace(/[\\|<>&`*_[\]]/g, "\\$&").replace(/\s+/g, " ");
   const line = (cells) => `| ${cells.join(" | ")} |`;
-  return [line(columns.map((c) => safe(c.label))), line(columns.map((c) => (c.number ? "---:" : "---"))), ...rows.map((row) => line(row.map(safe)))].join("\n") + "\n";
+  return [line(columns.map((c) => safe(headOf(c)))), line(columns.map((c) => (c.number ? "---:" : "---"))), ...rows.map((row) => line(row.map(safe)))].join("\n") + "\n";
 }
 
 const LATEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "–": "--", "−": "$-$", "\u202f": "\\," };
@@ -115,7 +119,7 @@ export function asLatex(columns, rows) {
   return [
     `\\begin{tabular}{${columns.map((c) => (c.number ? "r" : "l")).join("")}}`,
     "  \\toprule",
-    line(columns.map((c) => safe(c.label))),
+    line(columns.map((c) => safe(headOf(c)))),
     "  \\midrule",
     ...rows.map((row) => line(row.map(safe))),
     "  \\bottomrule",
@@ -127,5 +131,5 @@ export function asCsv(columns, rows) {
   // A spreadsheet would evaluate a cell that starts like a formula.
   const guarded = (text) => (/^[=+@\t\r]|^-(?!\d)/.test(text) ? `'${text}` : text);
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return [columns.map((c) => cell(c.label)), ...rows.map((row) => row.map((text) => cell(guarded(text))))].map((row) => row.join(",")).join("\r\n") + "\r\n";
+  return [columns.map((c) => cell(headOf(c))), ...rows.map((row) => row.map((text) => cell(guarded(text))))].map((row) => row.join(",")).join("\r\n") + "\r\n";
 }

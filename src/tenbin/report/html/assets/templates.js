@@ -1,60 +1,27 @@
 // A sweep: every template of every task, the chosen one and its honest score.
 
-import { foreign, make, say, scroller } from "./elements.js";
+import { foreign, make, say } from "./elements.js";
 import { bare, interval, percent, probability, score } from "./numbers.js";
-import { RUNS, SUMMARY, runName } from "./cells.js";
+import { SUMMARY, samplesLink } from "./cells.js";
 import { Table } from "./table.js";
-import { foldedFigure } from "./figure.js";
+import { notices, runHeading } from "./runs.js";
+import { templateMatrix, optionName } from "./template_matrix.js";
 import { distributionPart } from "./distribution.js";
-import { metricName, samplesLink, whisker } from "./overview.js";
-
-/** An option's name: its template, and its shots if options differ in them. */
-function optionName(option) {
-  return option.ids.some((id) => id.split("@").slice(1).join("@").includes("shot")) ? `${option.template}, ${say("shots_of", { n: option.shots })}` : String(option.template);
-}
+import { metricName, whisker } from "./whisker.js";
 
 export function templatesView() {
-  return SUMMARY.sweeps.flatMap((sweep, run) =>
+  const parts = SUMMARY.sweeps.flatMap((sweep, run) =>
     sweep
       ? [
-          RUNS.length > 1 ? make("h2", {}, `${run + 1} `, foreign(runName(run))) : null,
+          runHeading(run),
           sweep.error ? make("p", { class: "caution" }, foreign(sweep.error)) : null,
           ...(sweep.distributions ?? []).map((found, at) => distributionPart(found, run, at, sweep.tasks.some((task) => task.leading && task.task === found.task && task.version === found.version))),
-          sweep.tasks.length ? make("p", {}, say("templates_note")) : null,
-          sweep.tasks.length > 1 ? heatTable(sweep) : null,
-          foldedFigure(`templates-${run + 1}`),
+          sweep.tasks.length ? templateMatrix(sweep, run) : null,
           ...sweep.tasks.map((task) => taskPart(task, run)),
         ]
       : [],
   );
-}
-
-/** Tasks by templates; darker is better on the task's own scale. */
-function heatTable(sweep) {
-  const names = [...new Set(sweep.tasks.flatMap((task) => task.options.map(optionName)))];
-  const rows = sweep.tasks.map((task) => {
-    const byName = new Map(task.options.map((option, at) => [optionName(option), at]));
-    return make(
-      "tr",
-      {},
-      make("th", { scope: "row" }, foreign(task.task), make("span", { class: "version" }, ` ${task.version}`)),
-      names.map((name) => {
-        const at = byName.get(name);
-        if (at === undefined) return make("td", { class: "none" }, "–");
-        const option = task.options[at];
-        const cell = make("td", { class: [at === task.best ? "best" : "", at === task.choice?.option ? "chosen" : ""].join(" "), title: interval(option, task.unit) }, bare(option.value, task.unit), make("span", { class: "interval" }, ` ${interval(option, task.unit)}`));
-        const share = task.spread.range > 0 ? (option.value - task.spread.lowest) / task.spread.range : 0.5;
-        cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round(28 * (task.higher_is_better ? share : 1 - share))}%, transparent)`;
-        return cell;
-      }),
-      make("td", {}, bare(task.spread.range, task.unit)),
-    );
-  });
-  return scroller(
-    say("heat_caption"),
-    make("table", { class: "heat" }, make("caption", {}, say("heat_caption")), make("thead", {}, make("tr", {}, make("th", { scope: "col" }, say("task")), names.map((name) => make("th", { scope: "col", class: "number" }, foreign(name))), make("th", { scope: "col", class: "number" }, say("spread")))), make("tbody", {}, rows)),
-    make("p", { class: "note" }, say("heat_note")),
-  );
+  return [make("div", { class: "notices" }, notices()), ...parts];
 }
 
 function taskPart(task, run) {
