@@ -39,6 +39,7 @@ __all__ = [
     "load_run",
     "plan",
     "sweep",
+    "track",
 ]
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         load_run,
         plan,
         sweep,
+        track,
     )
 
 _EARLIER = {"Compared": "Comparison"}

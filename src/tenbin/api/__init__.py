@@ -10,7 +10,7 @@ from tenbin.api.analyses import (
     consistency,
 )
 from tenbin.api.evaluation import doctor, evaluate, sweep
-from tenbin.api.exports import export
+from tenbin.api.exports import export, track
 from tenbin.api.leaderboards import Leaderboard, leaderboard
 from tenbin.api.models import Models, evaluate_models
 from tenbin.api.plans import Plan, plan
@@ -43,4 +43,5 @@ __all__ = [
     "load_run",
     "plan",
     "sweep",
+    "track",
 ]

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tenbin.analysis.option_order.report import OptionOrderReport
-    from tenbin.config import ModelsFile
+    from tenbin.config import ModelsFile, RunConfig
     from tenbin.pipeline.finish import CompletedRun
+    from tenbin.pipeline.many_models.entries import Entry
     from tenbin.pipeline.many_models.run import ModelRun
     from tenbin.pipeline.progress import Listener
     from tenbin.results.schema import RunResult, Sample
@@ -88,7 +89,7 @@ def execute(options: argparse.Namespace) -> int:
         from tenbin.pipeline.sweep import execute_auto as run
     else:
         from tenbin.pipeline.run import execute as run
-    finished = run(config, open_progress())
+    finished = run(config, tracked(config, open_progress()))
 
     from tenbin.report.terminal.console import make_console
     from tenbin.report.terminal.scores import print_results
@@ -111,6 +112,15 @@ def execute(options: argparse.Namespace) -> int:
         write_run_report(options, finished.folder.path)
     show_timing(options, finished)
     return code_of_run(finished.result)
+
+
+def tracked(config: RunConfig, listener: Listener) -> Listener:
+    """The listener, and where `--export` names trackers one that tells them too."""
+    if not config.export:
+        return listener
+    from tenbin.report.tracking.listener import tracked
+
+    return tracked(config, listener)
 
 
 def order_report(
@@ -171,18 +181,35 @@ def _write_report(options: argparse.Namespace, runs: Sequence[Path], folder: Pat
         )
 
 
+def _check_tracking(config: RunConfig) -> None:
+    """Fail before the first model loads where a tracker lacks something."""
+    if config.export:
+        from tenbin.report.tracking.listener import check_tracking
+
+        check_tracking(config)
+
+
+def _listener_beside(entry: Entry) -> Listener:
+    """The listener of a run in another process; importable, so that it can be named there."""
+    from tenbin.report.terminal.progress import NamedProgress
+
+    return tracked(entry.config, NamedProgress(entry.name))
+
+
 def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     """Run all models of a run file and show their scores in one table."""
     from tenbin.cli.flags import flags_of, without_other_source
     from tenbin.pipeline.many_models.entries import check_entries, read_entries
     from tenbin.pipeline.many_models.run import run_entries
     from tenbin.report.terminal.many_models import print_models
-    from tenbin.report.terminal.progress import NamedProgress, open_progress
+    from tenbin.report.terminal.progress import open_progress
 
     flags = flags_of(options)
     shared = without_other_source(file.shared, flags)
     entries = read_entries(shared, file.models, flags, str(options.config))
     check_report(options)
+    for entry in entries:
+        _check_tracking(entry.config)
     progress = open_progress()
     check_entries(entries, progress)
     ended_so_far = 0
@@ -193,11 +220,11 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
         said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)
         progress.message(f"{ended_so_far} of {len(entries)} models: {one.name}: {said}")
 
-    def open_listener(name: str) -> Listener:
-        progress.message(f"model {name}")
-        return open_progress()
+    def open_listener(entry: Entry) -> Listener:
+        progress.message(f"model {entry.name}")
+        return tracked(entry.config, open_progress())
 
-    ended = run_entries(entries, file.at_once, open_listener, NamedProgress, told)
+    ended = run_entries(entries, file.at_once, open_listener, _listener_beside, told)
     print_models(ended)
     folders = [
         entry.result.with_suffix(".run")
