@@ -12,6 +12,7 @@ from tenbin.api.analyses import (
 from tenbin.api.evaluation import doctor, evaluate, sweep
 from tenbin.api.exports import export, track
 from tenbin.api.leaderboards import Leaderboard, leaderboard
+from tenbin.api.merging import merge
 from tenbin.api.models import Models, evaluate_models
 from tenbin.api.plans import Plan, plan
 from tenbin.api.run import Run, Samples, load_run
@@ -41,6 +42,7 @@ __all__ = [
     "export",
     "leaderboard",
     "load_run",
+    "merge",
     "plan",
     "sweep",
     "track",
