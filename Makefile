@@ -14,6 +14,8 @@ TORCH ?= -r requirements/torch.txt
 HASHES ?= yes
 VLLM_VENV := .venv-vllm
 VLLM_STAMP := $(VLLM_VENV)/.installed
+EXPORTS_VENV := .venv-exports
+EXPORTS_STAMP := $(EXPORTS_VENV)/.installed
 LM_EVAL_VENV := .venv-lm-eval
 LM_EVAL_STAMP := $(LM_EVAL_VENV)/.installed
 TOOLS_VENV := .venv-tools
@@ -28,12 +30,13 @@ install_locked = $(1) install --quiet --no-deps --require-hashes -r $(2) || { \
 endif
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help install develop demo test test-vllm parity fuzz check golden bench soak docs options tasks lock audit sbom clean
+.PHONY: help install develop demo test test-vllm test-exports parity fuzz check golden bench soak docs options tasks lock audit sbom clean
 
 help:
 	@echo "make demo    environment, install, and a real evaluation with the embedded small model"
 	@echo "make test    all tests, with what they need installed on top"
 	@echo "make test-vllm  tests of the vllm backend and of a vLLM server, in an environment of their own"
+	@echo "make test-exports  tests with the real clients of W&B and MLflow, in an environment of their own"
 	@echo "make parity  prompts, log-likelihoods and metrics beside lm-eval 0.4.13, in an environment of its own (QUICK=yes: a part)"
 	@echo "make fuzz    damaged inputs of every kind for FUZZ_SECONDS (600), findings under fuzz-failures/"
 	@echo "make check   ruff, mypy, import-linter"
@@ -92,6 +95,15 @@ $(VLLM_STAMP): pyproject.toml requirements/vllm.txt
 
 test-vllm: $(VLLM_STAMP)
 	$(VLLM_VENV)/bin/python -m pytest tests/vllm
+
+# The clients of trackers bring some hundred packages that nothing else needs.
+$(EXPORTS_STAMP): pyproject.toml requirements/exports.txt
+	test -d $(EXPORTS_VENV) || $(PYTHON) -m venv $(EXPORTS_VENV)
+	$(EXPORTS_VENV)/bin/python -m pip install --quiet -c requirements/exports.txt -e '.[wandb,mlflow,report]' pytest
+	@touch $(EXPORTS_STAMP)
+
+test-exports: $(EXPORTS_STAMP)
+	$(EXPORTS_VENV)/bin/python -m pytest tests/exports
 
 # The oracle. An environment that has lm-eval already can be used instead: LM_EVAL_PYTHON=PATH make parity
 $(LM_EVAL_STAMP): pyproject.toml requirements/lm_eval.txt requirements/torch.txt
@@ -152,4 +164,4 @@ bench: develop
 	@echo "see benchmarks/README.md: peers need environments of their own"
 
 clean:
-	rm -rf $(VENV) $(VLLM_VENV) $(LM_EVAL_VENV) $(TOOLS_VENV) site .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VLLM_VENV) $(EXPORTS_VENV) $(LM_EVAL_VENV) $(TOOLS_VENV) site .pytest_cache .mypy_cache .ruff_cache build dist

@@ -37,8 +37,10 @@ __all__ = [
     "export",
     "leaderboard",
     "load_run",
+    "merge",
     "plan",
     "sweep",
+    "track",
 ]
 
 if TYPE_CHECKING:
@@ -64,8 +66,10 @@ if TYPE_CHECKING:
         export,
         leaderboard,
         load_run,
+        merge,
         plan,
         sweep,
+        track,
     )
 
 _EARLIER = {"Compared": "Comparison"}

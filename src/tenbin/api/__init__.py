@@ -10,8 +10,9 @@ from tenbin.api.analyses import (
     consistency,
 )
 from tenbin.api.evaluation import doctor, evaluate, sweep
-from tenbin.api.exports import export
+from tenbin.api.exports import export, track
 from tenbin.api.leaderboards import Leaderboard, leaderboard
+from tenbin.api.merging import merge
 from tenbin.api.models import Models, evaluate_models
 from tenbin.api.plans import Plan, plan
 from tenbin.api.run import Run, Samples, load_run
@@ -41,6 +42,8 @@ __all__ = [
     "export",
     "leaderboard",
     "load_run",
+    "merge",
     "plan",
     "sweep",
+    "track",
 ]

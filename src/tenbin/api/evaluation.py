@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tenbin.api.analyses import Diagnosis, Sweep
-from tenbin.api.progress import choose_listener
+from tenbin.api.progress import choose_listener, listener_of
 from tenbin.api.run import Run, Samples
 from tenbin.backends.base import Backend, check_backend
 from tenbin.config import AUTO, OPTIONS, RunConfig, build_config, show_in_signature
@@ -51,7 +51,7 @@ def evaluate(
         from tenbin.pipeline.run import execute
     finished = execute(
         config,
-        choose_listener(listener, progress),
+        listener_of(config, choose_listener(listener, progress)),
         backend=None if isinstance(model, str) else model,
         write=write or config.output_path is not None,
     )
@@ -87,7 +87,7 @@ def sweep(
     _check_open_backend(model, config)
     finished = execute_sweep(
         config,
-        choose_listener(listener, progress),
+        listener_of(config, choose_listener(listener, progress)),
         metric,
         backend=None if isinstance(model, str) else model,
         write=write or config.output_path is not None,

@@ -61,3 +61,62 @@ def export(
     named = [NamedRun(name, run.result) for name, (_, run) in zip(found, opened, strict=True)]
     settings = ExportSettings(percent, all_metrics, rows, Evaluator(evaluator, relationship))
     return export_text(named, to, settings)
+
+
+def track(
+    *runs: Run | Models | str | Path,
+    to: Literal["wandb", "mlflow"],
+    project: str | None = None,
+    entity: str | None = None,
+    mode: Literal["online", "offline"] | None = None,
+    dir: str | Path | None = None,
+    tracking_uri: str | None = None,
+    experiment: str | None = None,
+    samples: int = 1_000,
+) -> list[str]:
+    """Send stored runs to a program that tracks experiments; one that it has is updated.
+
+    Args:
+        *runs: Runs that were stored, their folders or result.json files, or models that were
+            evaluated together.
+        to: The program. Keys come from its own environment variables.
+        project: W&B: project.
+        entity: W&B: user or team.
+        mode: W&B: `offline` keeps runs in `dir`, for `wandb sync`.
+        dir: W&B: folder of offline runs.
+        tracking_uri: MLflow: address, folder or database.
+        experiment: MLflow: experiment.
+        samples: Documents of each task.
+
+    Returns:
+        What the program has of each, in words: where it is to be seen.
+
+    Raises:
+        TenbinError: Anything the user can mend, with a hint.
+    """
+    from tenbin.errors import ConfigError
+    from tenbin.report.tracking.settings import tracking_settings
+    from tenbin.report.tracking.stored import track_stored
+    from tenbin.results.read import read_run
+
+    places: list[str | Path] = []
+    for one in runs:
+        found = one.evaluated.values() if isinstance(one, Models) else [one]
+        for run in found:
+            place = run.path if isinstance(run, Run) else run
+            if place is None:
+                raise ConfigError(
+                    "a run that was not stored cannot be sent afterwards",
+                    f"evaluate with write=True, or with export={to!r}",
+                )
+            places.append(place)
+    if not places:
+        raise ConfigError("no run to send", "name at least one run")
+    given = {
+        "project": project, "entity": entity, "mode": mode, "dir": dir,
+        "tracking_uri": tracking_uri, "experiment": experiment, "samples": samples,
+    }  # fmt: skip
+    settings = tracking_settings({name: one for name, one in given.items() if one is not None})
+    told: list[str] = []
+    track_stored([read_run(place) for place in places], to, settings, told.append)
+    return told

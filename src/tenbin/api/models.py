@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tenbin.api.progress import choose_listener
+from tenbin.api.progress import choose_listener, listener_of
 from tenbin.api.run import Run, load_run, stored_samples
 from tenbin.api.tables import Row, Tabular
 from tenbin.config import AT_ONCE, MODELS, OPTIONS, list_models, show_in_signature
 from tenbin.config.run_options import RunOptions
 from tenbin.errors import ConfigError
-from tenbin.pipeline.many_models.entries import check_entries, read_entries
+from tenbin.pipeline.many_models.entries import Entry, check_entries, read_entries
 from tenbin.pipeline.many_models.run import ModelRun, run_entries
 from tenbin.pipeline.progress import Listener
 from tenbin.results.schema import RunResult
@@ -105,12 +105,17 @@ def evaluate_models(
     asked = list_models(given, _WHERE)
     entries = read_entries(asked.shared, asked.models, {}, _WHERE)
     speaker = choose_listener(listener, progress)
+    for entry in entries:
+        listener_of(entry.config, speaker)  # refuses what is missing before a model loads
     failed = check_entries(entries, speaker)
 
     def told(one: ModelRun) -> None:
         speaker.message(f"{one.name}: {one.reason or one.state}")
 
-    ended = run_entries(entries, asked.at_once, lambda name: speaker, _silent, told, failed)
+    def of_one(entry: Entry) -> Listener:
+        return listener_of(entry.config, speaker)
+
+    ended = run_entries(entries, asked.at_once, of_one, _silent, told, failed)
     paths = {entry.name: entry.result for entry in entries}
     done = {one.name: one.result for one in ended if one.result is not None}
     return Models(
@@ -124,6 +129,6 @@ def _run(result: RunResult, path: Path) -> Run:
     return Run(result.to_json(), stored_samples(path), path)
 
 
-def _silent(name: str) -> Listener:
+def _silent(entry: Entry) -> Listener:
     """The listener of a run in another process; importable, so that it can be named there."""
-    return Listener()
+    return listener_of(entry.config, Listener())

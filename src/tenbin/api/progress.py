@@ -5,10 +5,13 @@ from __future__ import annotations
 import html
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tenbin.pipeline.progress import Listener
 from tenbin.sandbox.printable import visible
+
+if TYPE_CHECKING:
+    from tenbin.config import RunConfig
 
 _SECONDS_BETWEEN = 0.25
 
@@ -32,6 +35,19 @@ def choose_listener(listener: Listener | None, progress: bool | None) -> Listene
 
         return open_progress()
     return Listener()
+
+
+def listener_of(config: RunConfig, listener: Listener) -> Listener:
+    """The listener of a run, and where its `export` names trackers one that tells them too.
+
+    Raises:
+        ConfigError: A tracker lacks its client or a key.
+    """
+    if not config.export:
+        return listener
+    from tenbin.report.tracking.listener import tracked
+
+    return tracked(config, listener)
 
 
 def in_notebook() -> bool:

@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         required=True,
         metavar="FORMAT",
-        help="csv, markdown, latex, html-table, jsonl, model-card or every-eval-ever",
+        help="csv, markdown, latex, html-table, jsonl, model-card, every-eval-ever; or wandb or "
+        "mlflow, which get scores, samples and report",
     )
     parser.add_argument(
         "-o",
@@ -55,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of the evaluator to the model, for every-eval-ever: first_party, third_party, "
         "collaborative or other (default)",
     )
+    parser.add_argument(
+        "--export_args",
+        metavar="K=V[,K=V…]",
+        help="for wandb: project, entity, mode (online, offline), dir; for mlflow: tracking_uri, "
+        "experiment; for both: samples (1000 of each task). Keys come from the environment",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -64,13 +71,18 @@ def execute(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from tenbin.config import split_list
+    from tenbin.errors import ConfigError
     from tenbin.report.export import ExportSettings, NamedRun, export_text, name_runs
     from tenbin.report.export.every_eval_ever import Evaluator
-    from tenbin.report.export.formats import check_format
+    from tenbin.report.export.formats import TRACKERS, check_format
     from tenbin.report.export.write import write_export
     from tenbin.results.read import read_run
 
+    if options.to in TRACKERS:
+        return _track(options)
     check_format(options.to)
+    if options.export_args:
+        raise ConfigError("--export_args is for wandb and mlflow", f"leave it out for {options.to}")
     opened = [read_run(path) for path in options.runs]
     names = name_runs([(run.path, run.result) for run in opened], split_list(options.names or ""))
     runs = [NamedRun(name, run.result) for name, run in zip(names, opened, strict=True)]
@@ -89,4 +101,27 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     for file in write_export(runs, options.to, settings, Path(options.output)):
         print(f"export   {file}")
+    return 0
+
+
+def _track(options: argparse.Namespace) -> int:
+    """Send the runs to a tracker."""
+    from tenbin.config.values import parse_model_args
+    from tenbin.errors import ConfigError
+    from tenbin.report.tracking.settings import tracking_settings
+    from tenbin.report.tracking.stored import track_stored
+    from tenbin.results.read import read_run
+
+    for name in ("output", "percent", "all_metrics", "rows", "names"):
+        if getattr(options, name):
+            raise ConfigError(
+                f"--{name} is for texts, and {options.to} gets every number of a run as it is",
+                "leave it out",
+            )
+    try:
+        given = parse_model_args(options.export_args or {})
+    except ValueError as error:
+        raise ConfigError(f"--export_args takes {error}") from None
+    opened = [read_run(path) for path in options.runs]
+    track_stored(opened, options.to, tracking_settings(given), print)
     return 0

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from tenbin.analysis.option_order.report import OptionOrderReport
     from tenbin.config import ModelsFile, RunConfig
     from tenbin.pipeline.finish import CompletedRun
+    from tenbin.pipeline.many_models.entries import Entry
     from tenbin.pipeline.many_models.run import ModelRun
     from tenbin.pipeline.progress import Listener
+    from tenbin.report.terminal.log import LogSettings
     from tenbin.results.schema import RunResult, Sample
 
 EXAMPLES = f"""examples:
@@ -104,7 +106,7 @@ def execute(options: argparse.Namespace) -> int:
         from tenbin.pipeline.sweep import execute_auto as run
     else:
         from tenbin.pipeline.run import execute as run
-    finished = run(config, open_progress())
+    finished = run(config, tracked(config, open_progress()))
 
     from tenbin.report.terminal.console import make_console
     from tenbin.report.terminal.log import log_output
@@ -162,6 +164,15 @@ def show_dry_run(options: argparse.Namespace, configs: Mapping[str, RunConfig]) 
             console.print(heading(name, one), style="bold", highlight=False)
         print_dry_run(one, console)
     return 0
+
+
+def tracked(config: RunConfig, listener: Listener) -> Listener:
+    """The listener, and where `--export` names trackers one that tells them too."""
+    if not config.export:
+        return listener
+    from tenbin.report.tracking.listener import tracked
+
+    return tracked(config, listener)
 
 
 def order_report(
@@ -222,6 +233,21 @@ def _write_report(options: argparse.Namespace, runs: Sequence[Path], folder: Pat
         )
 
 
+def _check_tracking(config: RunConfig) -> None:
+    """Fail before the first model loads where a tracker lacks something."""
+    if config.export:
+        from tenbin.report.tracking.listener import check_tracking
+
+        check_tracking(config)
+
+
+def _listener_beside(settings: LogSettings, entry: Entry) -> Listener:
+    """The listener of a run in another process; importable, so that it can be named there."""
+    from tenbin.report.terminal.progress import open_named_progress
+
+    return tracked(entry.config, open_named_progress(settings, entry.name))
+
+
 def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     """Run all models of a run file and show their scores in one table."""
     from tenbin.cli.flags import flags_of, without_other_source
@@ -230,7 +256,7 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     from tenbin.pipeline.many_models.run import run_entries
     from tenbin.report.terminal.log import log_output
     from tenbin.report.terminal.many_models import print_models
-    from tenbin.report.terminal.progress import open_named_progress, open_progress
+    from tenbin.report.terminal.progress import open_progress
 
     flags = flags_of(options)
     shared = without_other_source(file.shared, flags)
@@ -238,6 +264,8 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     if options.dry_run:
         return show_dry_run(options, {entry.name: entry.config for entry in entries})
     check_report(options)
+    for entry in entries:
+        _check_tracking(entry.config)
     progress = open_progress()
     failed = check_entries(entries, progress)
     ended_so_far = 0
@@ -249,11 +277,11 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
         say = progress.warning if one.state == "failed" else progress.message
         say(f"{ended_so_far} of {len(entries)} models: {one.name}: {said}")
 
-    def open_listener(name: str) -> Listener:
-        progress.message(f"model {name}")
-        return open_progress()
+    def open_listener(entry: Entry) -> Listener:
+        progress.message(f"model {entry.name}")
+        return tracked(entry.config, open_progress())
 
-    beside = partial(open_named_progress, log_settings(options))
+    beside = partial(_listener_beside, log_settings(options))
     ended = run_entries(entries, file.at_once, open_listener, beside, told, failed)
     print_models(ended)
     log_output(lambda console: print_models(ended, console))

@@ -13,6 +13,7 @@ from tenbin.cli.run import (
     order_report,
     show_dry_run,
     show_timing,
+    tracked,
     write_document,
     write_run_report,
 )
@@ -125,7 +126,7 @@ def _fresh(options: argparse.Namespace) -> _Reported:
     from tenbin.pipeline.sweep import execute_sweep
     from tenbin.report.terminal.progress import open_progress
 
-    finished = execute_sweep(config, open_progress(), options.metric)
+    finished = execute_sweep(config, tracked(config, open_progress()), options.metric)
     report = finished.report
     order = order_report(finished.run.result, finished.run.samples)
     if finished.run.folder is not None:

@@ -154,6 +154,11 @@ def _check_dependent(values: Mapping[str, Any]) -> None:
             "--until decided compares with a stored run, and none is named",
             "add --against RUN; or give a width, such as --until ±2",
         )
+    if values.get("export_args") and not values.get("export"):
+        raise ConfigError(
+            "--export_args says where a run is shown, and nothing is to show it",
+            "add --export wandb or --export mlflow",
+        )
     if values.get("against") and not decided:
         raise ConfigError(
             "--against has no effect without --until decided",

@@ -134,6 +134,12 @@ class RunOptions(TypedDict, total=False):
     """result.json (samples go to result.run/ beside it), or a folder for runs (default: runs/)"""
     overwrite: bool | None
     """replace a result of other settings at --output_path (otherwise refused)"""
+    export: str | Sequence[str] | None
+    """show the run in W&B or MLflow while it goes on, with partial scores; at the end its scores,
+    samples and report. A failure there leaves the run as it is (docs/export.md)"""
+    export_args: str | Mapping[str, Any] | None
+    """where --export goes: project, entity, mode (online, offline), dir; tracking_uri, experiment;
+    samples (1000 of each task). Keys come from the environment"""
     cache_dir: str | os.PathLike[str] | None
     """folder for downloads, converted models and journals"""
     no_cache: bool | None

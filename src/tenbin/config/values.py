@@ -180,6 +180,14 @@ def names(value: Any) -> tuple[str, ...]:
     return tuple(text(part) for part in split_list(value))
 
 
+def trackers(value: Any) -> tuple[str, ...]:
+    """Programs that a run is shown in."""
+    given = tuple(dict.fromkeys(names(value)))
+    if any(name not in ("wandb", "mlflow") for name in given):
+        raise ValueError("wandb, mlflow, or both joined by a comma")
+    return given
+
+
 def shots(value: Any) -> tuple[int, ...]:
     """Numbers of few-shot examples."""
     most = _limit("MOST_SHOTS")
@@ -368,6 +376,7 @@ NUMBER = Kind(above_zero, "float")
 SHARE = Kind(whole_or_fraction, "float")
 FRACTION = Kind(fraction, "float | str")
 NAMES = Kind(names, "str | Sequence[str]")
+TRACKERS = Kind(trackers, "str | Sequence[str]")
 SHOTS = Kind(shots, "int | str | Sequence[int]")
 LIMITS = Kind(limits, "float | str | Sequence[float]")
 UNTIL = Kind(until, "float | str | Sequence[float]")

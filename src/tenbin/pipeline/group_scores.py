@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from tenbin.metrics.base import Metric
 from tenbin.pipeline.cells.setup import CellSetup
-from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.notices import listed
-from tenbin.pipeline.score import measured_metrics
+from tenbin.pipeline.score import Outcomes, measured_metrics
 from tenbin.records import DEFAULT_TEMPLATE, Cell, Group, GroupMetric, ScoreRow
 from tenbin.statistics.errors import combine_rows, summarise_group, summarise_mean
 from tenbin.statistics.groups import Member, scaled
@@ -49,7 +48,7 @@ class GroupScore:
 
 def summarise_groups(
     setups: Sequence[CellSetup],
-    judged: JudgedDocuments,
+    judged: Outcomes,
     scores: Mapping[Cell, Sequence[ScoreRow]],
 ) -> list[GroupScore]:
     """Scores of groups whose members were run under the same template, from their documents.
@@ -58,10 +57,11 @@ def summarise_groups(
     and those of the catalogue. A part of a task's documents belongs to no group.
     """
     setups = [setup for setup in setups if setup.share is None]
-    return [*_groups_of_tasks(setups, judged), *_named_groups(setups, judged, scores)]
+    return [*groups_of_tasks(setups, judged), *named_groups(setups, judged, scores)]
 
 
-def _groups_of_tasks(setups: Sequence[CellSetup], judged: JudgedDocuments) -> list[GroupScore]:
+def groups_of_tasks(setups: Sequence[CellSetup], judged: Outcomes) -> list[GroupScore]:
+    """The groups of tenbin's own tasks, of members that were asked under one template."""
     members: dict[str, list[CellSetup]] = {}
     for setup in setups:
         if setup.task.group is not None:
@@ -109,9 +109,9 @@ def _summarise_members(
     )
 
 
-def _named_groups(
+def named_groups(
     setups: Sequence[CellSetup],
-    judged: JudgedDocuments,
+    judged: Outcomes,
     scores: Mapping[Cell, Sequence[ScoreRow]],
 ) -> list[GroupScore]:
     """The groups that the user or a suite named, each with those below it."""

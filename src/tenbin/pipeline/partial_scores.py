@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -103,6 +103,7 @@ class PartialScores:
         setups: Sequence[CellSetup],
         plan: Plan,
         answers: Answers,
+        tell: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
         """Nothing is judged yet.
 
@@ -112,11 +113,13 @@ class PartialScores:
             setups: The cells.
             plan: Their prompts.
             answers: Where all answers of the run are kept.
+            tell: Told what is written: `Listener.partial`; None: nobody listens.
         """
-        self._folder, self._model, self._plan = folder, model, plan
-        # Where nothing is written, nobody reads the sums.
+        self._folder, self._model, self._plan, self._tell = folder, model, plan, tell
+        self._read = folder is not None or tell is not None
+        """Whether anybody reads the sums."""
         self.judge = (
-            Judge(setups, plan, answers, self._add) if folder else Judge(setups, plan, answers)
+            Judge(setups, plan, answers, self._add) if self._read else Judge(setups, plan, answers)
         )
         self._rows = _rows_of(setups)
         self._cells = {cell: row for row in self._rows for cell in row.cells}
@@ -134,7 +137,7 @@ class PartialScores:
         self._answered += 1
         self.judge.answered(key, response)
         now = time.monotonic()
-        if self._folder is not None and now - self._written >= _SECONDS_BETWEEN:
+        if self._read and now - self._written >= _SECONDS_BETWEEN:
             self._written = now
             self.write("asking")
 
@@ -158,22 +161,23 @@ class PartialScores:
 
     def write(self, state: str) -> None:
         """Write how far the run is: `loading`, `asking`, `judging`, `writing` or `stopped`."""
-        if self._folder is None:
+        if not self._read:
             return
         self.judge.judge_fresh()
         self.judge.judge_known(_SECONDS_FOR_KNOWN.get(state, 0.0))
-        write_progress(
-            self._folder,
-            {
-                "state": state,
-                "model": self._model,
-                "started": self._started,
-                "updated": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                "requests": len(self._plan.queue),
-                "answered": self._answered,
-                "cells": [self._entry(row) for row in self._rows],
-            },
-        )
+        document = {
+            "state": state,
+            "model": self._model,
+            "started": self._started,
+            "updated": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "requests": len(self._plan.queue),
+            "answered": self._answered,
+            "cells": [self._entry(row) for row in self._rows],
+        }
+        if self._folder is not None:
+            write_progress(self._folder, document)
+        if self._tell is not None:
+            self._tell(document)
 
     def _entry(self, row: _Row) -> dict[str, Any]:
         return {

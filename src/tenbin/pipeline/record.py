@@ -120,9 +120,7 @@ def record(
             for s in setups
             if s.task.kind == "generate"
         },
-        groups={g.id: _score_entries(g.alias or g.id, g.rows) for g in groups},
-        group_subtasks={g.id: list(g.members) for g in groups},
-        group_details={g.id: _group_details(g, percent_metrics(setups)) for g in groups},
+        **group_entries(groups, percent_metrics(setups)),
         failures={
             cell.id: one.failures for cell, one in judged.counts_by_cell.items() if one.failures
         },
@@ -150,7 +148,7 @@ def record(
         "template_choice": execution.template_choice,
         "leaders": dict(execution.leaders),
         "stopping": execution.stopping,
-        "group_definitions": {g.id: _group_definition(g) for g in groups if g.parts},
+        "group_definitions": group_definitions(groups),
         "chosen_by": {s.cell.id: dict(s.chosen_by) for s in setups if s.chosen_by},
         "skipped": dict(execution.skipped),
     }
@@ -269,6 +267,25 @@ def _detail(row: ScoreRow, percent: bool) -> MetricDetail:
             for name, (total, count) in row.parts.items()
         }
     return detail.model_copy(update=rare) if rare else detail
+
+
+def group_entries(groups: Sequence[GroupScore], percent: frozenset[str]) -> dict[str, Any]:
+    """Scores of groups, as `groups`, `group_subtasks` and `group_details` hold them.
+
+    Args:
+        groups: The groups.
+        percent: Names of the metrics whose values run from 0 to 100.
+    """
+    return {
+        "groups": {g.id: _score_entries(g.alias or g.id, g.rows) for g in groups},
+        "group_subtasks": {g.id: list(g.members) for g in groups},
+        "group_details": {g.id: _group_details(g, percent) for g in groups},
+    }
+
+
+def group_definitions(groups: Sequence[GroupScore]) -> dict[str, GroupDefinition]:
+    """What the means of the catalogue's groups are made of."""
+    return {g.id: _group_definition(g) for g in groups if g.parts}
 
 
 def _group_definition(group: GroupScore) -> GroupDefinition:

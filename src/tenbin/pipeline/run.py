@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -48,10 +48,12 @@ from tenbin.pipeline.prepare import (
     prompt_settings,
     prompts_of,
 )
-from tenbin.pipeline.progress import Listener, ProgressCounter
+from tenbin.pipeline.progress import Listener, ProgressCounter, RunStart
+from tenbin.pipeline.record import identify
 from tenbin.pipeline.until.stop_rule import StopRule
 from tenbin.pipeline.until.width import check_widths, width_rules
 from tenbin.results.folder import RunFolder
+from tenbin.results.identity import run_id
 from tenbin.timing import stage, timed
 
 _LOG = logging.getLogger("tenbin.pipeline")
@@ -121,23 +123,38 @@ def execute_cells(
                 backend = open_backend(backend_settings(config, listener.message))
             held.callback(backend.close)
         _LOG.debug("model: backend %s, fingerprint %s", config.model, backend.fingerprint)
-        state = _prepare(config, setups, data, backend, listener, folder, **more)
-        judge = state.partial_scores.judge
-        with (
-            closing(state.answers),
-            rescuing(lambda: save_part(state), prepare_to_save),
-            state.partial_scores as observer,
-        ):
-            for _ in state.stop_rule.portions(state.plan, judge.judged, listener.message):
-                ask(state.plan.queue, backend, state.answers, listener, observer, state.usage)
-                observer.write("judging")
-                judge.judge_rest(listener.prepare)
-                observer.end_portion()
-            _LOG.debug("engine: %s", dict(backend.describe()).get("engine"))
-            run = finish(state, judge.judged, notify=listener.message)
-        completed = write_completed(state, run, listener)
-    _log_end(completed)
-    return completed
+        with _told(listener):
+            state = _prepare(config, setups, data, backend, listener, folder, **more)
+            run = write_completed(state, _ask_and_judge(state, backend, listener), listener)
+        listener.complete(run)
+    _log_end(run)
+    return run
+
+
+@contextmanager
+def _told(listener: Listener) -> Iterator[None]:
+    """Whoever listens is told where the run breaks off."""
+    try:
+        yield
+    except BaseException as error:
+        listener.abort(error)
+        raise
+
+
+def _ask_and_judge(state: RunState, backend: Backend, listener: Listener) -> CompletedRun:
+    judge = state.partial_scores.judge
+    with (
+        closing(state.answers),
+        rescuing(lambda: save_part(state), prepare_to_save),
+        state.partial_scores as observer,
+    ):
+        for _ in state.stop_rule.portions(state.plan, judge.judged, listener.message):
+            ask(state.plan.queue, backend, state.answers, listener, observer, state.usage)
+            observer.write("judging")
+            judge.judge_rest(listener.prepare)
+            observer.end_portion()
+        _LOG.debug("engine: %s", dict(backend.describe()).get("engine"))
+        return finish(state, judge.judged, notify=listener.message)
 
 
 def _log_data(setups: Sequence[CellSetup], data: Data) -> None:
@@ -178,10 +195,15 @@ def _prepare(
     notices = [*left_out, *thinking]
     for notice in notices:
         listener.message(notice)
+    if listener.watches_scores:
+        id = run_id(identify(config, suited, data, backend.fingerprint))
+        cells = tuple(setup.cell for setup in suited)
+        listener.begin(RunStart(id, model_name(config), backend.fingerprint, config, cells))
     plan = _plan(config, suited, data, backend, listener)
     answers = Answers(_journal(config, backend, listener), backend.describe)
     path = folder.path if folder is not None else None
-    partial_scores = PartialScores(path, model_name(config), suited, plan, answers)
+    tell = listener.partial if listener.watches_scores else None
+    partial_scores = PartialScores(path, model_name(config), suited, plan, answers, tell)
     state = RunState(
         config, tuple(suited), tuple(notices), data, plan, answers, partial_scores, backend,
         folder, replaces, **more,

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 from tenbin.metrics.base import Metric
 from tenbin.metrics.registry import metric_names, metric_of
 from tenbin.pipeline.cells.setup import CellSetup
-from tenbin.pipeline.judge import JudgedDocuments
-from tenbin.records import Cell, ScoreRow
+from tenbin.records import Cell, Outcome, ScoreRow
 from tenbin.statistics.corpus import upper_median
 from tenbin.statistics.errors import summarise
 from tenbin.statistics.measured import Gathering, Measured
 
 
-def summarise_cells(
-    setups: Sequence[CellSetup], judged: JudgedDocuments
-) -> dict[Cell, list[ScoreRow]]:
+class DocumentCount(Protocol):
+    """How many documents of a cell there are."""
+
+    @property
+    def documents(self) -> int:
+        """Those that were judged."""
+
+
+class Outcomes(Protocol):
+    """What the metrics say of all documents: of a run that goes on, or of stored ones."""
+
+    @property
+    def counts_by_cell(self) -> Mapping[Cell, DocumentCount]:
+        """Documents of every cell."""
+
+    def numbered_outcomes(self, cell: Cell) -> Iterator[tuple[int, tuple[Outcome, ...]]]:
+        """Outcomes of each document, sorted by document, with its place in the run."""
+
+
+def summarise_cells(setups: Sequence[CellSetup], judged: Outcomes) -> dict[Cell, list[ScoreRow]]:
     """Every metric of every cell, with its error."""
     return {setup.cell: _summarise_cell(setup, judged) for setup in setups}
 
 
-def _summarise_cell(setup: CellSetup, judged: JudgedDocuments) -> list[ScoreRow]:
+def _summarise_cell(setup: CellSetup, judged: Outcomes) -> list[ScoreRow]:
     cell = setup.cell
     if setup.share is not None:
         return [
@@ -62,9 +79,7 @@ def _unscored(setup: CellSetup, name: str, metric: Metric, documents: Measured) 
     )
 
 
-def measured_metrics(
-    setup: CellSetup, judged: JudgedDocuments
-) -> dict[str, tuple[Metric, Measured]]:
+def measured_metrics(setup: CellSetup, judged: Outcomes) -> dict[str, tuple[Metric, Measured]]:
     """The documents of a cell as every metric sees them: numbers in memory, and no more.
 
     A function of the task may leave a metric out, and may give others than the task names.

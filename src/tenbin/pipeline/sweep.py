@@ -27,7 +27,7 @@ from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.cells.templates import ALL
 from tenbin.pipeline.output_folder import check_place, taken_place
 from tenbin.pipeline.prepare import Data, load_data
-from tenbin.pipeline.progress import Listener
+from tenbin.pipeline.progress import FirstPart, Listener
 from tenbin.pipeline.run import CompletedRun, backend_settings, execute, execute_cells
 from tenbin.records import Outcome
 from tenbin.results.schema import TemplateChoice, TemplateChoices
@@ -108,7 +108,7 @@ def _execute_then(
         if opened is None:
             opened = open_backend(backend_settings(config, listener.message))
             held.callback(opened.close)
-        tried = execute_cells(config, parts, listener, opened, write=False)
+        tried = execute_cells(config, parts, FirstPart(listener), opened, write=False)
         leaders = _leaders(config, tried, metric)
         chosen = {id for folds in leaders.values() for ids in folds for id in ids}
         full = [setup for setup in setups if setup.cell.id in chosen]
@@ -184,7 +184,7 @@ def execute_auto(
         listener.message(
             f"choosing among {len(selecting)} templates on {asked.select_on}: {_names(selecting)}"
         )
-        tried = execute_cells(swept, selecting, listener, opened, write=False)
+        tried = execute_cells(swept, selecting, FirstPart(listener), opened, write=False)
         choice = _choices(tried)
         for task, entry in choice.items():
             listener.message(f"{task}: template {entry.template}, {_said(entry)}")

@@ -134,14 +134,15 @@ def differing(before: RunIdentity, now: RunIdentity) -> list[str]:
         now: A run that begins.
     """
     return [
-        *_model(before, now),
+        *model_differences(before, now),
         *_settings(before.settings(), now.settings()),
         *_tasks(before.tasks(), now.tasks(), now.chooses_template),
         *_data(before.digests, now.digests),
     ]
 
 
-def _model(before: RunIdentity, now: RunIdentity) -> Iterator[str]:
+def model_differences(before: RunIdentity, now: RunIdentity) -> Iterator[str]:
+    """Why two fingerprints are not the same, a line each; nothing if they are."""
     one, two = before.fingerprint, now.fingerprint
     if one is None or two is None or one == two:
         return

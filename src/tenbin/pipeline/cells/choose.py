@@ -25,13 +25,16 @@ from tenbin.timing import stage
 
 
 @stage("tasks")
-def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSetup]:
+def choose_cells(
+    config: RunConfig, every_template: bool = False, runnable: bool = True
+) -> list[CellSetup]:
     """What `--tasks`, `--num_fewshot` and `--limit` ask for, in the order written.
 
     Args:
         config: What the user wrote.
         every_template: Whether a bare name stands for all templates of its task where the config
             says nothing of templates.
+        runnable: Whether the functions of task files are loaded, which the user has to trust.
     """
     registry = load_registry(config.include_path, config.profile, reach_of(config))
     entries = [registry.select([entry], config.template) for entry in config.tasks]
@@ -54,7 +57,7 @@ def choose_cells(config: RunConfig, every_template: bool = False) -> list[CellSe
         task = adjusted(chosen.task, config)
         check_repeats(task)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
-        task = with_trust(task, config)
+        task = with_trust(task, config) if runnable else task
         own, chosen_by = shots_of(config, chosen, task, number)
         task, templates = with_asked_formats(config, chosen, task, own, formatted)
         for cell in _swept_cells(config, task, templates, own):

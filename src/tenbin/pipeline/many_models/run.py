@@ -46,8 +46,8 @@ class ModelRun:
 
 
 OnEnd = Callable[[ModelRun], None]
-ListenerFor = Callable[[str], Listener]
-"""Gives the listener of a model's run by the model's name."""
+ListenerFor = Callable[[Entry], Listener]
+"""Gives the listener of a model's run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def _end_with_parent() -> None:
 
 
 def _run(entry: Entry, listener_for: ListenerFor) -> ModelRun:
-    listener = listener_for(entry.name)
+    listener = listener_for(entry)
     try:
         return ModelRun(entry.name, "finished", _execute(entry.config, listener))
     except TenbinError as error:

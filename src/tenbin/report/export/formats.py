@@ -21,7 +21,8 @@ from tenbin.report.export.table import NamedRun, build_table
 MODEL_CARD, EVERY_EVAL_EVER = "model-card", "every-eval-ever"
 _GRIDS = {"markdown": to_markdown, "latex": to_latex, "html-table": to_html_table}
 _RECORDS = {"csv": to_csv, "jsonl": to_jsonl}
-_LATER = ("wandb", "mlflow")
+TRACKERS = ("wandb", "mlflow")
+"""Programs that get runs, not texts: `tenbin.report.tracking`."""
 FORMATS = ("csv", "markdown", "latex", "html-table", "jsonl", MODEL_CARD, EVERY_EVAL_EVER)
 
 
@@ -75,9 +76,10 @@ def check_format(to: str) -> None:
     Raises:
         ConfigError: There is no such format.
     """
-    if to in _LATER:
-        raise ConfigError(f"{to} is not written yet", f"there are: {', '.join(FORMATS)}")
+    if to in TRACKERS:
+        raise ConfigError(f"{to} gets runs and not a text", "in Python: tenbin.track(run, to=…)")
     if to not in FORMATS:
+        known = (*FORMATS, *TRACKERS)
         raise ConfigError(
-            f"no export format is called {to!r}", f"{guess_at(to, FORMATS)}{', '.join(FORMATS)}"
+            f"no export format is called {to!r}", f"{guess_at(to, known)}{', '.join(known)}"
         )

@@ -62,7 +62,7 @@ def run_summary(
         partial=None if found is None else PartialSummary(*found),
         stopping=list(_stops(result)),
         warnings=result.warnings,
-        command=repeat_command(result.config),
+        command="\n".join(map(repeat_command, _configs(result))),
         details=details,
     )
 
@@ -199,6 +199,11 @@ def result_details(result: RunResult) -> dict[str, Any]:
     return result.model_dump(
         mode="json", by_alias=True, exclude_unset=True, exclude=_SHOWN_ELSEWHERE
     )
+
+
+def _configs(result: RunResult) -> list[Mapping[str, object]]:
+    """The options of a run; of a merged one, those of every run it was made of."""
+    return [one.config for one in result.merged] or [result.config]
 
 
 def repeat_command(config: Mapping[str, object]) -> str:

@@ -109,7 +109,7 @@ def _numbers(score: MetricScore) -> dict[str, str]:
 def _aligned(lines: Sequence[_Line]) -> list[_Line]:
     """Return the lines with their signs `±` below each other."""
     width = max(len(line["value"].partition(" ± ")[2]) for line in lines)
-    aligned = []
+    aligned: list[_Line] = []
     for line in lines:
         value, sign, error = line["value"].partition(" ± ")
         aligned.append({**line, "value": f"{value}{sign}{error:>{width}}"})

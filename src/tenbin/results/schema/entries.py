@@ -350,3 +350,20 @@ class SamplesFile(Record):
 
     sha256: str = Field(description="Checksum of the file.")
     bytes: Count = Field(description="Size of the file.")
+
+
+class MergedRun(Record):
+    """A run that `tenbin merge` joined with others."""
+
+    run_id: str | None = Field(description="Its own `run_id`.")
+    date: str = Field(description="When it began, in UTC.")
+    tenbin_version: str | None = Field(default=None, description="The program that wrote it.")
+    git_hash: str | None = Field(default=None, description="Revision of tenbin's checkout.")
+    cells: list[str] = Field(description="Task ids of this result that come from it.")
+    ids: dict[str, str] = Field(
+        default_factory=dict,
+        description="Task id here to its id in that run, where it had another there.",
+    )
+    config: Open = Field(description="The options of that run.")
+    libraries: dict[str, str] = Field(default_factory=dict, description="Versions of libraries.")
+    samples: SamplesFile | None = Field(default=None, description="Identifies its samples.")

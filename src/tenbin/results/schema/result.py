@@ -16,6 +16,7 @@ from tenbin.results.schema.entries import (
     EngineAnswers,
     GenerationLengths,
     GroupDefinition,
+    MergedRun,
     MetricDetail,
     Number,
     Open,
@@ -154,6 +155,10 @@ class RunResult(Record):
     )
     stopping: Stopping | None = Field(
         default=None, description="With `--until`: when each task stopped; absent otherwise."
+    )
+    merged: list[MergedRun] = Field(
+        default_factory=list,
+        description="The runs that `tenbin merge` joined; absent for a run of its own.",
     )
     samples: SamplesFile | None = Field(
         default=None, description="Identifies the samples that belong to this result."
