@@ -71,7 +71,7 @@ def test_a_model_card_that_is_there_is_not_replaced(
     ("arguments", "told"),
     [
         (["--to", "latx"], "did you mean 'latex'?"),
-        (["--to", "mlflow"], "mlflow is not written yet"),
+        (["--to", "mlflow", "--percent"], "--percent is for texts"),
         (["--to", "csv", "--names", "one"], "--names has 1 names for 2 runs"),
         (["--to", "every-eval-ever"], "name a folder with -o"),
     ],
