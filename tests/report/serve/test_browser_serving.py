@@ -13,7 +13,7 @@ from tenbin.cli.report import write_report
 from tenbin.report.serve.index import list_runs
 from tenbin.report.serve.server import Server
 from tenbin.results.progress import clear_progress, write_progress
-from tests.browser import OpenPage
+from tests.browser import OpenPage, show
 from tests.report.made_run import choice_run
 
 
@@ -41,8 +41,9 @@ def test_runs_open_alone_and_together(served: tuple[Server, Path], open_page: Op
     page.get_by_label("Select first").check()
     page.get_by_label("Select second").check()
     page.get_by_role("link", name="Open selected runs").click()
-    page.wait_for_selector("table.scores")
-    assert page.locator(".run-head").count() == 2
+    page.wait_for_selector("html[data-ready]")
+    show(page, "overview")
+    assert page.locator("table.matrix thead .run-name").count() == 2
 
 
 def test_a_run_going_on_is_followed(served: tuple[Server, Path], open_page: OpenPage) -> None:
@@ -118,7 +119,7 @@ def test_a_stopped_run_is_listed_and_opened_as_partial(
         (marked,) = [row for row in page.locator("tr").all_inner_texts() if "partial" in row]
         assert "third" in marked and "partial: stopped after 12 of 40 documents" in marked
         page.get_by_role("link", name="third").click()
-    page.wait_for_selector(".run-head")
+    page.wait_for_selector(".run-facts")
     (banner,) = page.get_by_role("alert").all_inner_texts()
     assert "Partial: the run was stopped. Scores are based on 12 of 40 documents" in banner
 
@@ -126,10 +127,11 @@ def test_a_stopped_run_is_listed_and_opened_as_partial(
 def test_the_report_of_a_stopped_run_says_so(tmp_path: Path, open_page: OpenPage) -> None:
     path = tmp_path / "report.html"
     write_report([stopped_run(tmp_path / "one"), choice_run(tmp_path / "two", 30)], path)
-    page = open_page(path)
+    page = open_page(path, "#/overview")
     (banner,) = page.get_by_role("alert").all_inner_texts()
+    assert "Partial: the run was stopped." in banner
     assert "Scores are based on 12 of 40 documents" in banner
-    assert "Partial" in page.locator(".run-head").first.inner_text()
+    assert "(one)" in banner, "which of the runs it is"
 
 
 def test_a_mark_that_is_no_truth_value_is_damage(served: tuple[Server, Path]) -> None:

@@ -315,7 +315,7 @@ def test_a_run_named_200_times_is_one_run(server: Server) -> None:
     status, body = opened(server, *["first"] * 200)
     assert status == 200
     summary = json.loads(body.split('id="summary">')[1].split("</script>")[0])
-    assert [run["name"] for run in summary["runs"]] == ["first"]
+    assert [run["folder"] for run in summary["runs"]] == ["first"]
     assert ask(server, "/report?" + "run=first&" * 5_000)[0] == 400
     many = [f"run {number}" for number in range(200)]
     assert opened(server, *many) == (404, "200 runs are more than one report takes (50)\n")

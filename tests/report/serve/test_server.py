@@ -86,7 +86,7 @@ def test_a_report_and_its_blocks(server: Server) -> None:
     text = body.decode()
     place = json.loads(text.split('id="place">')[1].split("</script>")[0])
     summary = json.loads(text.split('id="summary">')[1].split("</script>")[0])
-    assert [run["name"] for run in summary["runs"]] == ["second", "first"]
+    assert [run["folder"] for run in summary["runs"]] == ["second", "first"]
     number = summary["runs"][0]["cells"][0]["samples"]["blocks"][0][0]
     status, headers, block = ask(server, f"{place['path']}{number}")
     assert status == 200 and len(json.loads(zlib.decompress(block))) == 20
