@@ -32,7 +32,7 @@ _LIGHTEVAL: dict[str, str] = {
     "dataset_loading_processes": "leave it out: rows are read once, from disk",
     "load_tasks_multilingual": "leave it out: tasks of all languages are always there",
     "push_to_hub": "tenbin sends results nowhere: share result.json, or the HTML file of --report",
-    "push_to_tensorboard": "tenbin sends results nowhere: `tenbin export RUN --to csv`",
+    "push_to_tensorboard": "`tenbin export RUN --to csv`, or --export wandb",
     "public_run": "tenbin sends results nowhere: share result.json, or the HTML file of --report",
     "results_org": "tenbin sends results nowhere: share result.json, or the HTML file of --report",
     "job_id": "--output_path names the run",
