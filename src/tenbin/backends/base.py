@@ -291,11 +291,25 @@ class BaseBackend:
         """The rolling log-likelihood of a whole text (`Rolled`)."""
         return self._unsupported("does not compute rolling log-likelihoods")
 
+    def prepare(self) -> None:
+        """Begin what takes long before the first answer, such as loading weights; do not wait.
+
+        Called while prompts are made, as soon as a request is seen that no earlier run answered.
+        What goes wrong is raised by `run`, and `close` may follow at any time.
+        """
+
     def close(self) -> None:
         """Free what the model holds."""
 
     def _unsupported(self, what: str) -> Failure:
         return Failure("unsupported", f"the backend {type(self).__name__} {what}")
+
+
+def prepare(backend: Backend) -> None:
+    """Have a backend begin to load, if it has a method for that: it need not."""
+    begin = getattr(backend, "prepare", None)
+    if begin is not None:
+        begin()
 
 
 def check_backend(found: object) -> None:

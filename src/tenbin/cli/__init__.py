@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from typing import NoReturn
 
 from tenbin.cli.exit_codes import ERROR, NOTHING_SCORED, OK, SIGNAL, USAGE
 from tenbin.cli.parser import (
@@ -18,9 +19,6 @@ from tenbin.cli.parser import (
     normalise_flags,
 )
 from tenbin.errors import ModelLost, NothingScored, TenbinError
-from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals, what_was_saved
-from tenbin.sandbox.printable import visible
-from tenbin.timing import counting_from
 from tenbin.version import __version__
 
 _COLLECT_AFTER = 100_000
@@ -37,14 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = normalise_flags(sys.argv[1:] if argv is None else argv)
     parser = build_parser(command_of(arguments))
     if (wrong := explain_command(arguments)) is not None:
-        parser.exit(USAGE, f"tenbin: {visible(wrong)}\n")
+        _refuse(parser, wrong)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        wrong = explain_unknown(unknown, options.command, arguments)
-        parser.exit(USAGE, f"tenbin: {visible(wrong)}\n")
+        _refuse(parser, explain_unknown(unknown, options.command, arguments))
     if options.command is None:
         parser.print_help()
         return OK
+    # Here, as whatever follows: `--help` needs none of it, and should be instant.
     from tenbin.cli.log_flags import log_settings
     from tenbin.report.terminal.log import logging_as
 
@@ -52,13 +50,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         with logging_as(log_settings(options)):
             return _execute(options, began)
     except TenbinError as error:  # of the flags about messages themselves
+        from tenbin.sandbox.printable import visible
+
         print(f"tenbin: {visible(str(error))}", file=sys.stderr)
         return ERROR
 
 
 def _execute(options: argparse.Namespace, began: float) -> int:
     """Run the command and return its exit code; every error is said here."""
+    from tenbin.pipeline.interrupt import stop_message, stopped_by, stopping_on_signals
     from tenbin.report.terminal.log import LOG
+    from tenbin.timing import counting_from
 
     LOG.debug("tenbin %s, Python %s: %s", __version__, sys.version.split()[0], options.command)
     try:
@@ -86,6 +88,13 @@ def _execute(options: argparse.Namespace, began: float) -> int:
         return ERROR
 
 
+def _refuse(parser: argparse.ArgumentParser, wrong: str) -> NoReturn:
+    """End with a message about the arguments."""
+    from tenbin.sandbox.printable import visible
+
+    parser.exit(USAGE, f"tenbin: {visible(wrong)}\n")
+
+
 def _print_chain(error: TenbinError) -> None:
     """Print the traceback of a model's failure, if TENBIN_DEBUG is set.
 
@@ -94,11 +103,15 @@ def _print_chain(error: TenbinError) -> None:
     if isinstance(error, ModelLost) and os.environ.get("TENBIN_DEBUG") not in (None, "", "0"):
         import traceback
 
+        from tenbin.sandbox.printable import visible
+
         print(visible("".join(traceback.format_exception(error))), file=sys.stderr)
 
 
 def _kept(options: argparse.Namespace) -> str:
     """What a stopped run leaves behind, for the message."""
+    from tenbin.pipeline.interrupt import what_was_saved
+
     said = [what_was_saved()] if what_was_saved() else []
     if options.command in {"run", "sweep"} and not options.no_cache:
         said.append("every answer so far is kept; the same command continues from here")

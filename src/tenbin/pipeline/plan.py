@@ -6,7 +6,7 @@ On disk, so that memory does not grow with the number of documents.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
@@ -62,8 +62,13 @@ class Planned:
 class Plan:
     """The prompts of all cells, each cell's in order, and the queue of requests they make."""
 
-    def __init__(self) -> None:
-        """An empty plan."""
+    def __init__(self, watch: Callable[[Sequence[str]], None] | None = None) -> None:
+        """An empty plan.
+
+        Args:
+            watch: Told the keys of requests when they have been planned.
+        """
+        self._watch = watch
         self._database = scratch_database(*QUEUE_TABLES, *_TABLES)
         self.queue = RequestQueue(self._database)
         self._cells: list[Cell] = []
@@ -107,6 +112,8 @@ class Plan:
         write("INSERT INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         write("INSERT OR IGNORE INTO uses VALUES (?, ?)", uses)
         self._count += len(rows)
+        if self._watch is not None:
+            self._watch(list(numbers))
 
     def __len__(self) -> int:
         """How many prompts there are."""

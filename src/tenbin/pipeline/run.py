@@ -27,6 +27,7 @@ from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.cells.documents import part_cells, selecting_cells
 from tenbin.pipeline.cells.per_task import profile_notices
 from tenbin.pipeline.cells.setup import CellSetup
+from tenbin.pipeline.early_start import EarlyStart
 from tenbin.pipeline.finish import (
     CompletedRun,
     RunState,
@@ -199,8 +200,12 @@ def _prepare(
         id = run_id(identify(config, suited, data, backend.fingerprint))
         cells = tuple(setup.cell for setup in suited)
         listener.begin(RunStart(id, model_name(config), backend.fingerprint, config, cells))
-    plan = _plan(config, suited, data, backend, listener)
-    answers = Answers(_journal(config, backend, listener), backend.describe)
+    early = EarlyStart(backend, lambda: _journal(config, backend, listener))
+    # What stops early asks some documents alone, and which ones is not known yet.
+    watch = None if any(setup.until for setup in suited) else early.watch
+    with early:
+        plan = _plan(config, suited, data, backend, listener, watch)
+        answers = Answers(early.journal(), backend.describe)
     path = folder.path if folder is not None else None
     tell = listener.partial if listener.watches_scores else None
     partial_scores = PartialScores(path, model_name(config), suited, plan, answers, tell)
@@ -252,6 +257,7 @@ def _plan(
     data: Data,
     backend: Backend,
     listener: Listener,
+    watch: Callable[[Sequence[str]], None] | None,
 ) -> Plan:
     settings = prompt_settings(config)
     writes = any(setup.task.kind == "generate" for setup in setups)
@@ -263,7 +269,7 @@ def _plan(
         )
     format = backend.capabilities.chat_format
     chat = format.chat if format is not None else None
-    plan = Plan()
+    plan = Plan(watch)
     total = sum(count_prompts(setup, data) for setup in setups)
     counter = ProgressCounter(listener.prepare, "making prompts", total)
     for setup in setups:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Silence messages and warnings of the libraries; progress bars appear only on a terminal.
+    """Silence messages and warnings of the libraries; bars are shown to a terminal only.
 
     Yields:
         Nothing; the former verbosity is restored afterwards.
@@ -22,7 +23,9 @@ def quiet_libraries() -> Iterator[None]:
     verbosity = logging.get_verbosity()
     bars, hub_bars = logging.is_progress_bar_enabled(), not hub.are_progress_bars_disabled()
     logging.set_verbosity_error()
-    if not sys.stderr.isatty():
+    # Another thread works beside the main one, which shows its own progress on the terminal.
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and sys.stderr.isatty()):
         logging.disable_progress_bar()
         hub.disable_progress_bars()
     try:

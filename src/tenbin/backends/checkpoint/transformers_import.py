@@ -2,9 +2,10 @@
 
 Two things that it works out anew in every process are kept in the cache: which names the files of
 its folder `models` export (it reads more than a thousand files), and which installed package each
-module belongs to (it reads the file lists of all packages). And scipy.optimize, which only losses
-of object detection use, is imported when one of them is computed. What others see of transformers
-is the same; where its insides are not as expected, it is imported as usual.
+module belongs to (it reads the file lists of all packages). scipy.optimize, which only losses of
+object detection use, is imported when one of them is computed, and torch's compiler and distributed
+tensors when they are used (`deferred_imports`). What others see of transformers is the same; where
+its insides are not as expected, it is imported as usual.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tenbin.backends.checkpoint.deferred_imports import (
+    MODULES,
+    deferring,
+    is_awaited,
+    settling,
+)
 from tenbin.files.home import cache_directory
 from tenbin.files.sealed import read_sealed, write_sealed
 
@@ -44,12 +51,24 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != _IMPORTS and not name.startswith(_LOSSES):
+        around = _around(name)
+        if around is None:
             return None
         found = PathFinder.find_spec(name, path)
         if found is not None and found.loader is not None:
-            found.loader = _Loader(found.loader, _quick if name == _IMPORTS else _without_scipy)
+            found.loader = _Loader(found.loader, around)
         return found
+
+
+def _around(name: str) -> Callable[[ModuleType], Any] | None:
+    """The context in which a module runs; None for its own."""
+    if name == _IMPORTS:
+        return _quick
+    if name.startswith(_LOSSES):
+        return _without_scipy
+    if name in MODULES:
+        return deferring
+    return settling if is_awaited(name) else None
 
 
 class _Loader(Loader):

@@ -6,10 +6,9 @@ first run. Which engine scores and which one generates is decided once per model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tenbin.backends.base import NONE_KNOWN, Backend, BackendSettings, Capabilities, Encoding
 from tenbin.backends.checkpoint.fingerprint import (
@@ -19,8 +18,8 @@ from tenbin.backends.checkpoint.fingerprint import (
     tokenizer_digest,
 )
 from tenbin.backends.gc_pause import paused_gc
+from tenbin.backends.hf.background_load import BackgroundLoad, wait_for_abandoned
 from tenbin.backends.hf.checkpoint import open_checkpoint
-from tenbin.backends.hf.generation.generator import GenerationSupport, Generator
 from tenbin.backends.hf.kernels.tree_attention import no_kernel
 from tenbin.backends.hf.model.compilation import CompileMode
 from tenbin.backends.hf.model.failures import explain_failures
@@ -34,20 +33,26 @@ from tenbin.backends.hf.model.memory import (
 )
 from tenbin.backends.hf.model.packed_linear import PackedLinears
 from tenbin.backends.hf.model.tensor_digest import model_digest
+from tenbin.backends.hf.portions import Portion, PortionReader, Tokens
 from tenbin.backends.hf.probe_cache import NOT_RUN, ProbeCache, cached_engine, cached_generator
-from tenbin.backends.hf.scoring.engine_selection import SelectedEngine, Selection, select_engine
-from tenbin.backends.hf.scoring.tree import TreeEngine
-from tenbin.backends.text.encoding import EncodedPrompt, encode_prompts
+from tenbin.backends.text.encoding import EncodedPrompt
 from tenbin.backends.text.score_collector import ScoringEngine
-from tenbin.backends.text.score_requests import OUT_OF_MEMORY, answer_rolling, answer_scores
+from tenbin.backends.text.score_requests import (
+    OUT_OF_MEMORY,
+    answer_encoded_rolling,
+    answer_encoded_scores,
+)
 from tenbin.backends.text.stop_criteria import Job, job_of
 from tenbin.backends.text.tokenizer import HfTokenizer, window_of
 from tenbin.errors import BackendError
-from tenbin.records import Generate, Request, Response, Rolling, Score
+from tenbin.records import Generate, Request, Response
 from tenbin.timing import stage
 
-_PORTION = 4096
-"""Requests taken at a time: bounds the memory of their token ids."""
+if TYPE_CHECKING:
+    # A run that scores imports nothing of generation, and the other way round.
+    from tenbin.backends.hf.generation.generator import GenerationSupport, Generator
+    from tenbin.backends.hf.scoring.engine_selection import SelectedEngine, Selection
+
 _SCORES = {"cuda": 4096}
 _SCORES_ELSEWHERE = 512
 """Requests scored together: many packs, so that a last one that is not full costs little."""
@@ -105,6 +110,7 @@ class HfBackend:
         self._passed_over: tuple[str, ...] = ()
         self._facts = dict(facts or {})
         self._model: Any = None
+        self._loading: BackgroundLoad | None = None
         self._packings: dict[bool, PackedLinears] = {}
         """By whether products are exact, as scores want them."""
         self._engine: ScoringEngine | None = None
@@ -205,11 +211,14 @@ class HfBackend:
     def _reasons(self) -> list[str]:
         """Faster ways that this model or machine did not allow, and why."""
         reasons = list(self._passed_over)
-        if isinstance(self._engine, TreeEngine):
-            kernel = no_kernel(self._engine.forward.device)
-            reasons += [f"tree kernel: {kernel}"] if kernel else []
-            compiled = self._engine.compilation.reason
-            reasons += [f"compiled layers: {compiled}"] if compiled else []
+        if self._engine is not None:
+            from tenbin.backends.hf.scoring.tree import TreeEngine
+
+            if isinstance(self._engine, TreeEngine):
+                kernel = no_kernel(self._engine.forward.device)
+                reasons += [f"tree kernel: {kernel}"] if kernel else []
+                compiled = self._engine.compilation.reason
+                reasons += [f"compiled layers: {compiled}"] if compiled else []
         if self._generator and self._generator.not_compiled:
             reasons.append(f"compiled layers for prompts: {self._generator.not_compiled}")
         unpacked = dict.fromkeys(one.reason for one in self._packings.values() if one.reason)
@@ -223,71 +232,82 @@ class HfBackend:
             # Undo what an out-of-memory error of earlier requests has halved: these requests must
             # be batched as any other worker would batch them.
             self._engine.budget = self._budget
-        rest = iter(requests)
-        while portion := list(islice(rest, _PORTION)):
-            here = frozenset(request.key for request in portion if request.key in known)
-            yield from self._run_portion(portion, here)
+        reader = PortionReader(requests, known, self._tokenizer, self._encoding)
+        try:
+            for portion in reader:
+                if self._loading is not None:
+                    portion.encode_until(self._loading.is_over)
+                yield from self._run_portion(portion, reader)
+        finally:
+            reader.stop()
+
+    def prepare(self) -> None:
+        """Begin to load the model, if it is not there."""
+        if self._model is None and self._loading is None:
+            self._loading = BackgroundLoad(self._load_quickly)
 
     def close(self) -> None:
         """Free what the model holds."""
         model, self._model = self._model, None
+        loading, self._loading = self._loading, None
         self._engine = self._single = self._generator = None
         self._packings = {}
         self._load = _closed
+        if loading is not None:
+            loading.abandon()
         if model is not None:
             device = input_device(model)
             del model
             release_memory(device)
 
     def _run_portion(
-        self, requests: Sequence[Request], known: Collection[str]
+        self, portion: Portion, reader: PortionReader
     ) -> Iterator[tuple[str, Response]]:
-        scores = [request for request in requests if isinstance(request, Score)]
-        rolling = [request for request in requests if isinstance(request, Rolling)]
-        texts = [request for request in requests if isinstance(request, Generate)]
-        scored: list[Request] = [*scores, *rolling]
-        if any(request.key not in known for request in scored):
+        if portion.is_scored:
             with explain_failures(self._name, "scoring"), self._loaded_layers(exact=True):
-                yield from self._score(scores, rolling, known)
-        # A text is made of whole tokens: unlike a sum of logarithms, it does not depend on a
-        # batch's last bits unless two tokens are equally likely to the last digits. So known
-        # texts are left out, while known scores keep their places in the batches.
-        if texts := [request for request in texts if request.key not in known]:
+                self._encode_next(reader)
+                yield from self._score(portion)
+        if portion.texts.requests:
             with explain_failures(self._name, "generation"), self._loaded_layers(exact=False):
-                yield from self._generate(texts)
+                self._encode_next(reader)
+                yield from self._generate(portion.texts)
+
+    def _encode_next(self, reader: PortionReader) -> None:
+        """Have the next portion encoded while the device computes this one.
+
+        Not on a CPU, whose cores the model has use for, and not by a tokenizer in Python, which
+        would hold up the thread that feeds the device.
+        """
+        if input_device(self._model).type != "cpu" and self._tokenizer.inner.is_fast:
+            reader.encode_next()
 
     @property
     def _name(self) -> str:
         return str(self._facts.get("model") or "model")
 
-    def _score(
-        self, scores: Sequence[Score], rolling: Sequence[Rolling], known: Collection[str]
-    ) -> Iterator[tuple[str, Response]]:
+    def _score(self, portion: Portion) -> Iterator[tuple[str, Response]]:
         engine, single = self._scoring_engine(), self._single
         with stage("scoring"):
-            yield from self._scored(engine, single, scores, rolling, known)
+            yield from self._scored(engine, single, portion)
 
     def _scored(
-        self,
-        engine: ScoringEngine,
-        single: ScoringEngine | None,
-        scores: Sequence[Score],
-        rolling: Sequence[Rolling],
-        known: Collection[str],
+        self, engine: ScoringEngine, single: ScoringEngine | None, portion: Portion
     ) -> Iterator[tuple[str, Response]]:
         size = _SCORES.get(input_device(self._model).type, _SCORES_ELSEWHERE)
-        for at in range(0, len(scores), size):
-            part = scores[at : at + size]
+        scores, rolling, known = portion.scores, portion.rolling, portion.known
+        for at in range(0, len(scores.requests), size):
+            part = scores.requests[at : at + size]
             if any(request.key not in known for request in part):
-                yield from answer_scores(
-                    engine, self._tokenizer, self._encoding, part, single, known
-                )
-        yield from answer_rolling(engine, self._tokenizer, rolling, single, known)
+                tokens = scores.between(at, at + size)
+                yield from answer_encoded_scores(engine, part, tokens, single, known)
+        texts = rolling.requests
+        windows = rolling.between(0, len(texts))
+        yield from answer_encoded_rolling(engine, texts, windows, single, known)
 
-    def _generate(self, requests: Sequence[Generate]) -> Iterator[tuple[str, Response]]:
+    def _generate(self, texts: Tokens[Generate, EncodedPrompt]) -> Iterator[tuple[str, Response]]:
         asked: list[tuple[str, Job]] = []
-        encoded = encode_prompts(self._tokenizer, requests)
-        for request, found in zip(requests, encoded, strict=True):
+        encoded = texts.between(0, len(texts.requests))
+        for request, found in zip(texts.requests, encoded, strict=True):
             if isinstance(found, EncodedPrompt):
                 asked.append((request.key, job_of(request, found)))
             else:
@@ -300,11 +320,19 @@ class HfBackend:
     @stage("model load")
     def _loaded(self) -> Any:
         if self._model is None:
-            with paused_gc():
-                self._model = self._load()
+            if self._loading is not None:
+                self._loading.wait()
+                loading, self._loading = self._loading, None
+                self._model = loading.take()
+            else:
+                self._model = self._load_quickly()
             if input_device(self._model).type == "cpu":
                 keep_freed_memory()
         return self._model
+
+    def _load_quickly(self) -> Any:
+        with paused_gc():
+            return self._load()
 
     @stage("model load")
     def _loaded_layers(self, exact: bool) -> AbstractContextManager[None]:
@@ -323,6 +351,7 @@ class HfBackend:
     @stage("probe")
     def _scoring_engine(self) -> ScoringEngine:
         if self._engine is None:
+            from tenbin.backends.hf.scoring.engine_selection import select_engine
 
             def select(forward: Forward, known: Selection | None) -> SelectedEngine:
                 device = forward.device
@@ -349,6 +378,8 @@ class HfBackend:
     @stage("probe")
     def _text_generator(self) -> Generator:
         if self._generator is None:
+            from tenbin.backends.hf.generation.generator import Generator
+
             model = self._loaded()
 
             def make(known: GenerationSupport | None) -> Generator:
@@ -376,6 +407,7 @@ def open_hf(settings: BackendSettings) -> Backend:
         ConfigError: A model argument is wrong.
         BackendError: The model, the device or a library is not there.
     """
+    wait_for_abandoned()
     checkpoint = open_checkpoint(settings)
     return HfBackend(
         checkpoint.tokenizer,

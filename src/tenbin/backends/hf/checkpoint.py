@@ -19,7 +19,7 @@ from tenbin.backends.checkpoint.fingerprint import (
 from tenbin.backends.checkpoint.integrity import check_folder
 from tenbin.backends.checkpoint.loading import choose_dtype
 from tenbin.backends.checkpoint.location import Location, cache_root, locate
-from tenbin.backends.hf.model.compilation import CompileMode
+from tenbin.backends.hf.model.compilation import CompileMode, keep_compiled
 from tenbin.backends.hf.model.loading import device_of, load_model
 from tenbin.backends.hf.probe_cache import ProbeCache
 from tenbin.backends.text.tokenizer import HfTokenizer
@@ -70,6 +70,8 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         "rung": arguments.engine,
         "transformers": library_version(),
     }
+    if device != "cpu" and not settings.loads_elsewhere:
+        keep_compiled(cache_root(settings.cache_dir) / "compiled")
     return Checkpoint(
         tokenizer,
         fingerprint_of(answers_depend_on),

@@ -16,14 +16,16 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tenbin.backends.checkpoint.fingerprint import fingerprint_of
-from tenbin.backends.hf.generation.generator import GenerationSupport, Generator
 from tenbin.backends.hf.model.forward import Forward, Head
 from tenbin.backends.hf.model.memory import input_device
-from tenbin.backends.hf.scoring.engine_selection import SelectedEngine, Selection
 from tenbin.files.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from tenbin.backends.hf.generation.generator import GenerationSupport, Generator
+    from tenbin.backends.hf.scoring.engine_selection import SelectedEngine, Selection
 
 NOT_RUN = "not run"
 _PROBED_NOW = "made at this start"
@@ -106,6 +108,8 @@ def cached_engine(
         probes: Stored results.
         select: Selects the engine; given a selection, it does not probe.
     """
+    from tenbin.backends.hf.scoring.engine_selection import Selection
+
     device = input_device(model)
     if stored := probes.get("scoring", device):
         known = stored.values["selection"]
@@ -131,6 +135,8 @@ def cached_generator(
         probes: Stored results.
         make: Makes the generator; given what the model supports, it does not probe.
     """
+    from tenbin.backends.hf.generation.generator import GenerationSupport
+
     device = input_device(model)
     if stored := probes.get("generation", device):
         return make(GenerationSupport(**stored.values)), _remembered(stored)

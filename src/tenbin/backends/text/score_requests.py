@@ -7,7 +7,7 @@ neighbour that overflowed still takes part in a product, and 0 times NaN is NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tenbin.backends.base import Encoding
 from tenbin.backends.finite import not_finite
@@ -39,8 +39,19 @@ def answer_scores(
         single: Scores one row at a time; used where the engine's numbers are not finite.
         known: Keys of requests that need no answer: they are here for the batches of the others.
     """
-    asked: list[tuple[str, EncodedScore]] = []
     encoded = encode_scores(tokenizer, encoding, requests)
+    return answer_encoded_scores(engine, requests, encoded, single, known)
+
+
+def answer_encoded_scores(
+    engine: ScoringEngine,
+    requests: Sequence[Score],
+    encoded: Iterable[EncodedScore | Failure],
+    single: ScoringEngine | None = None,
+    known: Collection[str] = (),
+) -> Iterator[tuple[str, Response]]:
+    """The same for requests whose tokens are there already."""
+    asked: list[tuple[str, EncodedScore]] = []
     for request, found in zip(requests, encoded, strict=True):
         if not isinstance(found, Failure) and found.rows:
             asked.append((request.key, found))
@@ -63,8 +74,20 @@ def answer_rolling(
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
     """Answer every Rolling once, as soon as its last window is scored; see `answer_scores`."""
+    encoded = encode_rolling(tokenizer, requests)
+    return answer_encoded_rolling(engine, requests, encoded, single, known)
+
+
+def answer_encoded_rolling(
+    engine: ScoringEngine,
+    requests: Sequence[Rolling],
+    encoded: Iterable[tuple[Row, ...] | Failure],
+    single: ScoringEngine | None = None,
+    known: Collection[str] = (),
+) -> Iterator[tuple[str, Response]]:
+    """The same for texts whose windows are there already."""
     asked: list[tuple[str, tuple[Row, ...]]] = []
-    for request, found in zip(requests, encode_rolling(tokenizer, requests), strict=True):
+    for request, found in zip(requests, encoded, strict=True):
         if not isinstance(found, Failure):
             asked.append((request.key, found))
         elif request.key not in known:

@@ -7,8 +7,10 @@ are scored and of packs in prefill.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -20,6 +22,9 @@ _RATE = 4e14
 
 _COMPILED = "_tenbin_compiled"
 """Attribute in which a layer keeps what nn.Module.compile made: that takes milliseconds."""
+
+_KEPT = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+"""Variables by which torch and Triton are told where to keep what they compile."""
 
 CompileMode = Literal["auto", "always", "never"]
 
@@ -66,6 +71,24 @@ class Compilation:
             if self.reason is not None:
                 self.when = "never"
         return self.when != "never"
+
+
+def keep_compiled(folder: Path) -> None:
+    """Have compiled layers and kernels kept in a folder, for later processes.
+
+    torch keeps them in the machine's folder for temporary files, which is often memory or goes
+    with a container. Its own keys say what fits: code, shapes, versions and device. A place that
+    the user has named stays, and so does torch's where this one cannot be written.
+    """
+    for variable, name in _KEPT.items():
+        if variable in os.environ:
+            continue
+        try:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return
+        if os.access(folder / name, os.W_OK):
+            os.environ[variable] = str(folder / name)
 
 
 def pays_off(model: Any, tokens: int) -> bool:

@@ -5,6 +5,8 @@ The device is checked before any file is read.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -94,10 +96,12 @@ def load_model(
         options["attn_implementation"] = arguments.attn_implementation
     try:
         with quiet_libraries():
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
-                source, output_loading_info=True, **options
+            model, report = _loaded_quickly(
+                lambda: AutoModelForCausalLM.from_pretrained(
+                    source, output_loading_info=True, **options
+                ),
+                options,
             )
-            model, report = loaded
             _refuse_missing(source, report)
             if adapter is not None:
                 model = _adapted(model, adapter)
@@ -113,6 +117,51 @@ def load_model(
         raise cannot_load(source, error, hint) from error
     model.eval()
     return model.requires_grad_(False) if not _is_quantised(arguments) else model
+
+
+def _loaded_quickly(load: Callable[[], Any], options: Mapping[str, Any]) -> Any:
+    """Load a model without torch's compiler, if it can be made so."""
+    if "device_map" in options:
+        return load()
+    try:
+        with _no_compiler_for_meta():
+            return load()
+    except RuntimeError as error:
+        # A model that counts together with weights of its own; it fails before any file is read.
+        if "meta" not in str(error):
+            raise
+    return load()
+
+
+@contextmanager
+def _no_compiler_for_meta() -> Iterator[None]:
+    """Let weights that have no memory yet be made without torch's compiler.
+
+    transformers makes a model of such weights and puts those of the file in their place. What such
+    tensors are like is worked out in Python by some of torch's functions, which import the compiler
+    for it: that takes longer than loading a small model. So no random values are drawn for them,
+    which would be nowhere; and tables of positions are computed at once, on the CPU.
+    """
+    init: Any = torch.nn.init
+    count, draw = torch.arange, getattr(init, "_no_grad_normal_", None)
+
+    def drawn(tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
+        return tensor if tensor.is_meta or draw is None else draw(tensor, *arguments, **options)
+
+    def counted(*arguments: Any, **options: Any) -> torch.Tensor:
+        if options.get("device") is None and torch.empty(0).is_meta:
+            options["device"] = "cpu"
+        return count(*arguments, **options)
+
+    torch.arange = counted
+    if draw is not None:
+        init._no_grad_normal_ = drawn
+    try:
+        yield
+    finally:
+        torch.arange = count
+        if draw is not None:
+            init._no_grad_normal_ = draw
 
 
 def _is_quantised(arguments: HfArguments) -> bool:
