@@ -71,7 +71,8 @@ class WandbTracker:
     def begin(self, run: TrackedRun) -> None:
         """Make the run, or take up the one with the same id."""
         mode = _mode(self._settings)
-        place = Path(self._settings.dir or os.environ.get("WANDB_DIR") or ".")
+        # Absolute: the client's own process stays in the folder that it was started in.
+        place = Path(self._settings.dir or os.environ.get("WANDB_DIR") or ".").absolute()
         before = sorted(place.glob(f"wandb/offline-run-*-{run.id}"))
         self._run = self._wandb.init(
             project=self._settings.project or os.environ.get("WANDB_PROJECT") or "tenbin",
@@ -95,8 +96,8 @@ class WandbTracker:
             again = f"; {before[-1].name} has the same id: they are one run there" if before else ""
             self._tell(f"wandb: offline, to be sent with `wandb sync {self._folder()}`{again}")
 
-    def _folder(self) -> Path:
-        return Path(self._run.dir).parent
+    def _folder(self) -> str:
+        return os.path.relpath(Path(self._run.dir).parent)
 
     def progress(self, values: Mapping[str, float], answered: int) -> None:
         """Add a point to curves."""
