@@ -213,8 +213,8 @@ class RunConfig(OptionsRecord):
     )  # fmt: skip
     extra_metrics: tuple[str, ...] = option(
         values.NAMES, (), SELECTION, "NAMES",
-        "further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi; jnli*:acc_pmi for some tasks "
-        "only",
+        "further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi, gold_bits_per_byte; "
+        "jnli*:acc_pmi for some tasks only",
     )  # fmt: skip
     data_dir: str | None = option(
         values.PATH, None, DATA, "DIR",

@@ -14,7 +14,8 @@ from tenbin.results.samples import outcomes_of
 from tenbin.results.schema import Sample
 from tenbin.statistics.groups import scaled
 from tenbin.statistics.measured import Measured, known_aggregation, measured
-from tenbin.statistics.ranks import RankedMember, Ranking, rank_models
+from tenbin.statistics.ranks import Ranking, rank_models
+from tenbin.statistics.shared_documents import RankedMember
 
 
 @dataclass(frozen=True, slots=True)
