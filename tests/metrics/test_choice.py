@@ -52,7 +52,9 @@ def test_pmi_rewards_what_the_prompt_raises() -> None:
 
 def test_gold_bits_per_byte() -> None:
     # 6 bits over the 6 bytes of 林檎; 4 bits over the 4 bytes of `pear`.
-    scored = choices("林檎", "pear", "", logprobs=(-6 * math.log(2), -4 * math.log(2), -math.log(2)))
+    scored = choices(
+        "林檎", "pear", "", logprobs=(-6 * math.log(2), -4 * math.log(2), -math.log(2))
+    )
     assert choice.gold_bits_per_byte(scored, (0,)) == pytest.approx(1.0)
     assert choice.gold_bits_per_byte(scored, (2,)) == pytest.approx(1.0), "no bytes count as one"
     better = replace(scored, logprobs=(-12 * math.log(2), -math.log(2), -1.0))

@@ -121,7 +121,9 @@ class StepScores:
             largest = (abs(noise[:, varying]) / deviations[varying]).max(axis=1)
         reach = self._quantile(largest) * errors
         own = self._scaled(np.array(self.values))
-        return [self._unscaled(low, high) for low, high in zip(own - reach, own + reach, strict=True)]
+        return [
+            self._unscaled(low, high) for low, high in zip(own - reach, own + reach, strict=True)
+        ]
 
     def changes(self, pairs: Pairs) -> list[StepChange]:
         """Differences between steps, corrected for their number.
