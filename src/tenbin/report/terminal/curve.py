@@ -162,10 +162,23 @@ def _legend(report: CurveReport) -> Iterator[str]:
         "order: rank correlation of score and step; noise: of one checkpoint around the smooth "
         "curve, documents and training together."
     )
-    reasons = {curve.reason for curve in report.curves if curve.reason}
-    for reason in sorted(reasons):
+    for reason in sorted({curve.reason for curve in report.curves if curve.reason}):
         own = [curve_name(curve) for curve in report.curves if curve.reason == reason]
         yield f"no tests: {', '.join(own[:4])}{' …' if len(own) > 4 else ''}: {reason}"
     for curve in report.curves:
         for step, why in curve.missing.items():
             yield f"step {step}: {curve_name(curve)}: {why}"
+
+
+def news(report: CurveReport, step: int) -> Iterator[str]:
+    """What is new at one step: a line for each curve with the change since the step before."""
+    for curve in report.curves:
+        point = next((one for one in curve.points if one.step == step), None)
+        if point is None:
+            continue
+        line = f"{curve_name(curve)} {value_text(point.value, curve)}"
+        if (change := point.change) is not None:
+            moved = value_text(change.difference, curve, signed=True)
+            said = "more than noise" if change.shown else "within noise"
+            line += f", {moved} since step {change.since:,}: {said}"
+        yield line
