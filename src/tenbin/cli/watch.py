@@ -190,7 +190,7 @@ def _watch(options: argparse.Namespace, listener: Listener) -> tuple[Watch, _Gro
     folder = Path(config.output_path or Path("runs") / training.name)
     check_folder(folder)
     evaluator = RunEvaluator(config, RunStore(folder, config), listener)
-    growing = _Growing(options, config, folder, listener)
+    growing = _Growing(options, config, folder, listener, training.name)
     settings = WatchSettings(
         options.order,
         options.backlog,
@@ -221,11 +221,17 @@ class _Growing:
     """The curves of all checkpoints so far: curve.json, and the page if it is asked for."""
 
     def __init__(
-        self, options: argparse.Namespace, config: RunConfig, folder: Path, listener: Listener
+        self,
+        options: argparse.Namespace,
+        config: RunConfig,
+        folder: Path,
+        listener: Listener,
+        title: str,
     ) -> None:
         from tenbin.config import split_list
 
         self.config, self._folder, self._listener = config, folder, listener
+        self._title = title
         self._metrics = split_list(options.metric or "")
         self._page = None
         if options.report:
@@ -289,4 +295,5 @@ class _Growing:
             from tenbin.results.read import read_run
 
             newest = report.checkpoints[-1].runs[0]
-            write_page(build_page([read_run(newest)], curve=report), self._page)
+            page = build_page([read_run(newest)], title=self._title, curve=report)
+            write_page(page, self._page)

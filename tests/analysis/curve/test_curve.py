@@ -136,14 +136,8 @@ def test_chance_is_guessing_or_one_answer(report: CurveReport) -> None:
     # 18 rows of jnli with three labels, of which one is the most frequent; four options otherwise.
     labels = one(report, "jnli-1.3-0.2", "acc").signal
     assert labels.chance_of in ("guessing", "one_answer") and labels.chance >= 1 / 3  # type: ignore[operator]
-    options = (
-        one(report, "mlogiqa_mcq_ja-1.0-native", "acc")
-        if False
-        else next(
-            curve
-            for curve in report.curves
-            if curve.task == "mlogiqa_mcq_ja" and curve.metric == "acc"
-        )
+    options = next(
+        curve for curve in report.curves if curve.task == "mlogiqa_mcq_ja" and curve.metric == "acc"
     )
     assert options.signal.chance == pytest.approx(0.25) and options.signal.chance_of == "guessing"
     assert options.signal.above_chance is False and "at_chance" in options.signal.reasons

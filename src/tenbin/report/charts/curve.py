@@ -65,7 +65,6 @@ def _chart(figure: CurveFigure, curves: Sequence[Curve], say: Mapping[str, str])
             )
         return altair.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
 
-    note = say["chart_curve_note"] + (f" {say['chart_curve_chance']}" if chance is not None else "")
     described = say["chart_curve_description"].format(
         metric=first.metric,
         task=figure.heading,
@@ -74,7 +73,7 @@ def _chart(figure: CurveFigure, curves: Sequence[Curve], say: Mapping[str, str])
         newest=f"{first.points[-1].value:.3f}",
     )
     arrow = "↑" if first.higher_is_better else "↓"
-    return Chart(figure.chart, f"{figure.heading} · {first.metric} {arrow}", described, build, note)
+    return Chart(figure.chart, f"{figure.heading} · {first.metric} {arrow}", described, build)
 
 
 def _rows(curve: Curve) -> list[Row]:

@@ -14,7 +14,8 @@ from tenbin.report.terminal.console import made_visible, make_console
 
 _BARS = "▁▂▃▄▅▆▇█"
 _BAR_STEPS = 12
-_NAME = 24
+_NAME, _SIGNAL_NAME = 30, 25
+"""Columns of names in both tables."""
 _SHOWN = "*"
 _SHORT = {"gold_bits_per_byte": "bits/byte"}
 """Names of metrics that would fill a line of their own."""
@@ -119,7 +120,7 @@ def _curve_table(report: CurveReport) -> Table:
 
 def _signal_table(report: CurveReport) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, padding=(0, 1, 0, 0))
-    table.add_column("task and metric", max_width=_NAME, overflow="fold")
+    table.add_column("task and metric", max_width=_SIGNAL_NAME, overflow="fold")
     table.add_column("signal", no_wrap=True)
     for name in ("above\nchance", "order", "noise", "gain ÷\nnoise", "wordings\nagree"):
         table.add_column(name, justify="right", no_wrap=True)

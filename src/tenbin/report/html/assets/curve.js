@@ -19,6 +19,8 @@ export function curveView() {
     make("h2", {}, say("signal_heading")),
     make("p", {}, say("signal_note")),
     signalTable(report).element,
+    make("h2", {}, say("curve_figures")),
+    make("p", {}, say("chart_curve_note")),
     ...figureParts(figures),
     without ? make("p", { class: "note" }, say("curve_without_figure", { n: count(without) })) : null,
     make("h2", {}, say("checkpoints")),
@@ -72,7 +74,7 @@ function signalTable(report) {
   const noise = (curve) => bare(curve.signal.noise, curve.unit);
   return new Table(say("signal_heading"), [
     ...nameColumns(report),
-    { label: say("signal"), value: (curve) => ["no", "unknown", "some", "yes"].indexOf(curve.signal.verdict), show: (curve) => make("span", { class: `signal ${curve.signal.verdict}` }, verdict(curve)), plain: verdict },
+    { label: say("signal"), value: (curve) => ["no", "unknown", "some", "yes"].indexOf(curve.signal.verdict), show: (curve) => make("span", { class: `signal-${curve.signal.verdict}` }, verdict(curve)), plain: verdict },
     { label: say("above_chance"), number: true, value: (curve) => curve.signal.chance, show: chance, plain: chance },
     { label: say("step_order"), ...number("monotonicity", 2) },
     { label: say("step_noise"), number: true, value: (curve) => curve.signal.noise, show: noise, plain: noise },
@@ -97,7 +99,7 @@ function fixed(value, digits) {
 function figureParts(figures) {
   const parts = new Map();
   for (const one of figures) parts.set(one.heading, [...(parts.get(one.heading) ?? []), one]);
-  return [...parts].map(([heading, own]) => make("section", { class: "curve-part" }, make("h2", {}, foreign(heading)), make("div", { class: "curve-figures" }, own.map((one) => figure(one.chart)))));
+  return [...parts].map(([heading, own]) => make("section", {}, make("h3", {}, foreign(heading)), make("div", { class: "curve-figures" }, own.map((one) => figure(one.chart)))));
 }
 
 function checkpointTable(report) {
