@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -124,7 +125,7 @@ def test_changes_agree_with_the_paired_comparison(
 ) -> None:
     curve = one(report, "jnli-1.3-0.2", "acc")
     p_values = []
-    for before, after in zip(STEPS, STEPS[1:], strict=False):
+    for before, after in pairwise(STEPS):
         row = tenbin.compare(runs[before], runs[after], cells=["jnli-1.3-0.2"]).table()[0]
         p_values.append(row["p_value"])
     found = [point.change.p_value for point in curve.points if point.change is not None]
