@@ -108,7 +108,7 @@ def _colour(altair: Any, palette: Palette, curves: Sequence[Curve]) -> Any:
         sort=None,
         title=None,
         scale=altair.Scale(domain=names, range=[tones[at % 3] for at in range(len(names))]),
-        legend=altair.Legend(orient="top", labelLimit=200),
+        legend=altair.Legend(orient="top", labelLimit=200, symbolOpacity=1),
     )
 
 
