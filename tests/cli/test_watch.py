@@ -6,7 +6,6 @@ import json
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +46,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def training(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def training(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the training; what is read of the catalogue is shared."""
     shutil.copytree(made, tmp_path / "training")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TENBIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TENBIN_CACHE", str(made.parent / "cache"))
     return tmp_path / "training"
 
 
@@ -197,8 +197,13 @@ def answers(folder: Path) -> int:
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
 def test_a_stopped_watch_goes_on_where_it_was(
-    training: Path, tmp_path: Path, sent: signal.Signals, capsys: pytest.CaptureFixture[str]
+    training: Path,
+    tmp_path: Path,
+    sent: signal.Signals,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("TENBIN_CACHE", str(tmp_path / "cache"))
     process = start(WATCH, tmp_path, SLOW)
     wait_for(lambda: answers(tmp_path) >= 4, process)
     _, said = stop(process, sent)
@@ -266,7 +271,7 @@ def test_a_revision_on_the_hub_is_a_checkpoint(
     def refs(self: Any, repository: str) -> GitRefs:
         assert repository == "owner/name"
         names = ["main", "step0", "step1000", "step143000"]
-        made = [GitRefInfo({"name": one, "ref": one, "targetCommit": "c"}) for one in names]
+        made = [GitRefInfo(name=one, ref=f"refs/{one}", target_commit="c") for one in names]
         return GitRefs(branches=made, converts=[], tags=[])
 
     monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_refs", refs)

@@ -48,7 +48,7 @@ def _chart(figure: CurveFigure, curves: Sequence[Curve], say: Mapping[str, str])
         if len(curves) <= _MOST_BANDS:
             layers.append(
                 base.transform_filter("isValid(datum.low)")
-                .mark_area(opacity=0.2)
+                .mark_area(opacity=0.2, clip=True)
                 .encode(y=altair.Y("low:Q", scale=scale, title=title), y2="high:Q")
             )
         layers.append(base.mark_line(strokeWidth=2).encode(y=axis))
@@ -126,11 +126,12 @@ def _steps(altair: Any, rows: Sequence[Row], say: Mapping[str, str]) -> Any:
     steps = [row["step"] for row in rows]
     least = min((step for step in steps if step > 0), default=1)
     kind = "symlog" if max(steps) > _WIDE * least else "linear"
+    written = "~s" if max(steps) >= 10_000 else ",d"
     return altair.X(
         "step:Q",
         title=say["chart_curve_axis"],
         scale=altair.Scale(type=kind, zero=False, nice=False, padding=8),
-        axis=altair.Axis(format="~s", tickCount=6, grid=False, labelFlush=False),
+        axis=altair.Axis(format=written, tickCount=6, grid=False, labelFlush=False),
     )
 
 
