@@ -11,8 +11,8 @@ from tenbin.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tenbin.results.read import StoredRun
     from tenbin.analysis.curve.report import CurveReport
+    from tenbin.results.read import StoredRun
 
 EXAMPLES = """examples:
   tenbin report result.json -o report.html

@@ -15,8 +15,8 @@ from tenbin.analysis.document import ABSENT, FLAT, to_json
 from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.task_sweep import TaskSweep
-from tenbin.results.schema import SampledAnswer
 from tenbin.report.html.curve import PageCurve
+from tenbin.results.schema import SampledAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,11 +126,10 @@ class StepScores:
         ]
 
     def changes(self, pairs: Pairs) -> list[StepChange]:
-        """Differences between steps, corrected for their number.
+        """Differences between steps, with Holm's correction for their number.
 
-        Right or wrong documents have the exact paired test with Holm's correction. For all others
-        the largest standardised difference of resamples is the measure (step-down), which knows how
-        much the differences depend on each other.
+        Right or wrong documents have the exact paired test. All others have a t test whose error is
+        that of the resamples: one set of them serves all pairs, whatever the metric.
         """
         if self.resampled is None or not pairs:
             return []
@@ -169,16 +168,13 @@ class StepScores:
         width = t_quantile(self._degrees) * self._errors(raw.std(axis=0, ddof=1), 1.0)
         steps = values[two] - values[one]
         scaled = self._scaled(self.resampled)
-        noise = scaled[:, two] - scaled[:, one]
-        noise -= noise.mean(axis=0)
-        deviations = noise.std(axis=0, ddof=1)
-        errors = self._errors(deviations, 1.0)
+        errors = self._errors((scaled[:, two] - scaled[:, one]).std(axis=0, ddof=1), 1.0)
         own = self._scaled(values)
         moved = abs(own[two] - own[one])
         # Two steps that differ by the same in every document differ without any doubt.
         certain = np.where(moved > _NEVER, np.inf, 0.0)
         observed = np.divide(moved, errors, out=certain, where=errors > _NEVER)
-        p_values = self._step_down(observed, noise, deviations)
+        p_values = holm([2 * float(special().stdtr(self._degrees, -each)) for each in observed])
         return [
             StepChange(
                 *pairs[at], float(steps[at]), float(steps[at] - width[at]),
@@ -186,27 +182,6 @@ class StepScores:
             )
             for at in range(len(pairs))
         ]  # fmt: skip
-
-    def _step_down(self, observed: Array, noise: Array, deviations: Array) -> list[float]:
-        """Corrected p-values: the largest difference against the largest of all, the next against
-        the largest of those that are left, and so on."""
-        import numpy as np
-
-        functions = special()
-        # On the scale of the normal distribution: errors are estimated from few clusters.
-        levels = -functions.ndtri(functions.stdtr(self._degrees, -observed))
-        ratios = np.divide(
-            abs(noise), deviations, out=np.zeros_like(noise), where=deviations > _NEVER
-        )
-        order = list(np.argsort(-levels, kind="stable"))
-        corrected, largest = [1.0] * len(observed), 0.0
-        for passed, at in enumerate(order):
-            if observed[at] == 0:
-                continue  # the two steps answered all documents the same
-            top = ratios[:, order[passed:]].max(axis=1)
-            p_value = (1 + int((top >= levels[at]).sum())) / (1 + len(top))
-            corrected[at] = largest = max(largest, p_value)
-        return corrected
 
     @property
     def _degrees(self) -> int:
