@@ -21,7 +21,8 @@ from common import RESULTS, say, write_result
 from tenbin.records import Cell, Outcome
 from tenbin.statistics.measured import Measured, measured
 from tenbin.statistics.paired import compare, holm
-from tenbin.statistics.ranks import RankedMember, Ranking, rank_models
+from tenbin.statistics.ranks import Ranking, rank_models
+from tenbin.statistics.shared_documents import RankedMember
 from tenbin.statistics.special import special
 
 CELL = Cell("sample", "1.0", "default", 0, 42)

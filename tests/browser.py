@@ -32,6 +32,7 @@ _LAST = {
     "templates": "ul.conclusions",
     "order": "ul.conclusions",
     "compare": ".changed-documents > *, .refused, table.grid",
+    "curve": "figure img",
     "samples": ".sample :is(h2, .nothing)",
     "details": "details.wording",
 }

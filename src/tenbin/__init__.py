@@ -17,6 +17,7 @@ from tenbin.version import __version__
 __all__ = [
     "Comparison",
     "Consistency",
+    "Curve",
     "Diagnosis",
     "Leaderboard",
     "Listener",
@@ -31,6 +32,7 @@ __all__ = [
     "__version__",
     "compare",
     "consistency",
+    "curve",
     "doctor",
     "evaluate",
     "evaluate_models",
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from tenbin.api import (
         Comparison,
         Consistency,
+        Curve,
         Diagnosis,
         Leaderboard,
         Listener,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
         TenbinError,
         compare,
         consistency,
+        curve,
         doctor,
         evaluate,
         evaluate_models,

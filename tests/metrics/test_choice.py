@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tenbin.errors import TaskError
 from tenbin.metrics import Choices, choice
 from tenbin.metrics.judge import judge
+from tenbin.metrics.registry import find_metric
 
 from .samples import make_choice_prompt, make_scores, make_task
 
@@ -46,6 +48,28 @@ def test_an_empty_choice_counts_as_one_unit() -> None:
 def test_pmi_rewards_what_the_prompt_raises() -> None:
     scored = choices("common", "rare", logprobs=(-1, -2))
     assert choice.acc_pmi(replace(scored, unconditional=(-1, -9))) == 1
+
+
+def test_gold_bits_per_byte() -> None:
+    # 6 bits over the 6 bytes of 林檎; 4 bits over the 4 bytes of `pear`.
+    scored = choices(
+        "林檎", "pear", "", logprobs=(-6 * math.log(2), -4 * math.log(2), -math.log(2))
+    )
+    assert choice.gold_bits_per_byte(scored, (0,)) == pytest.approx(1.0)
+    assert choice.gold_bits_per_byte(scored, (2,)) == pytest.approx(1.0), "no bytes count as one"
+    better = replace(scored, logprobs=(-12 * math.log(2), -math.log(2), -1.0))
+    assert choice.gold_bits_per_byte(better, (0, 1)) == pytest.approx(0.25), "the cheaper of two"
+
+
+def test_gold_bits_per_byte_have_no_highest_value() -> None:
+    found = find_metric("gold_bits_per_byte", "choice")
+    assert found.top is None and not found.higher_is_better
+    (outcome,) = judge(
+        make_task("choice", ["gold_bits_per_byte"]),
+        make_choice_prompt("a", "b", gold=1),
+        make_scores(-1.0, -3 * math.log(2)),
+    )
+    assert outcome.value == pytest.approx(3.0) and outcome.answer == "a"
 
 
 def test_mismatches_are_refused() -> None:

@@ -52,7 +52,7 @@ def test_a_function_stays_a_function() -> None:
 def test_every_metric_of_tenbin_is_declared() -> None:
     assert list(METRICS) == [
         *("acc", "acc_norm", "acc_norm_bytes", "acc_norm_tokens", "acc_pmi"),
-        *("balanced_acc", "mcc", "macro_f1", "no_choice"),
+        *("balanced_acc", "mcc", "macro_f1", "no_choice", "gold_bits_per_byte"),
         *("japanese_exact_match", "japanese_f1"),
         *("nfkc_exact_match", "answer_exact_match", "character_f1", "fuzzy_char_f1"),
         *("exact_match", "format_failure", "number_match", "squad_exact_match", "squad_f1"),

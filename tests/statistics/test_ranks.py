@@ -9,7 +9,8 @@ import pytest
 
 from tenbin.errors import ResultError
 from tenbin.statistics.measured import Measured, measured
-from tenbin.statistics.ranks import RankedMember, Ranking, rank_models
+from tenbin.statistics.ranks import Ranking, rank_models
+from tenbin.statistics.shared_documents import RankedMember
 from tests.statistics.worlds import outcomes
 
 

@@ -9,6 +9,7 @@ from tenbin.api.analyses import (
     compare,
     consistency,
 )
+from tenbin.api.curves import Curve, curve
 from tenbin.api.evaluation import doctor, evaluate, sweep
 from tenbin.api.exports import export, track
 from tenbin.api.leaderboards import Leaderboard, leaderboard
@@ -23,6 +24,7 @@ from tenbin.pipeline.progress import Listener
 __all__ = [
     "Comparison",
     "Consistency",
+    "Curve",
     "Diagnosis",
     "Leaderboard",
     "Listener",
@@ -36,6 +38,7 @@ __all__ = [
     "TenbinError",
     "compare",
     "consistency",
+    "curve",
     "doctor",
     "evaluate",
     "evaluate_models",

@@ -113,7 +113,7 @@ def _kept(options: argparse.Namespace) -> str:
     from tenbin.pipeline.interrupt import what_was_saved
 
     said = [what_was_saved()] if what_was_saved() else []
-    if options.command in {"run", "sweep"} and not options.no_cache:
+    if options.command in {"run", "sweep", "watch"} and not options.no_cache:
         said.append("every answer so far is kept; the same command continues from here")
     return "; ".join(said)
 

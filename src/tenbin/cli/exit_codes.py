@@ -28,7 +28,7 @@ HELP = """exit codes:
   1    an error that you can mend; the message says how
   2    wrong usage of the command line
   3    complete, but in some task no document could be scored
-  4    of several models some failed; the others have their results
+  4    of several models or checkpoints some failed; the others have results
   5    compare --require: not met
   6    compare --require: inconclusive
   129, 130, 143

@@ -15,6 +15,7 @@ from tenbin.version import __version__
 COMMANDS = {
     "run": "evaluate a model",
     "sweep": "run all templates of each task, and choose among them without selection bias",
+    "watch": "evaluate the checkpoints of a training as they appear, and draw learning curves",
     "report": "write stored runs as one HTML file, and their charts as pictures",
     "merge": "join stored runs of one model, such as more tasks or shots, to one run",
     "export": "write scores as CSV, Markdown, LaTeX, …, or send runs to W&B or MLflow",

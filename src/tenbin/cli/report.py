@@ -6,9 +6,12 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tenbin.errors import ConfigError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tenbin.analysis.curve.report import CurveReport
     from tenbin.results.read import StoredRun
 
 EXAMPLES = """examples:
@@ -17,6 +20,7 @@ EXAMPLES = """examples:
       --charts figures
   tenbin report result.json --language ja
   tenbin report result.json --scores           (the tables of `tenbin run` too)
+  tenbin report --curve runs/my-training -o curves.html
 """
 
 
@@ -27,6 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="RUN",
         help="run folders or their result.json; the others are compared with the first",
+    )
+    parser.add_argument(
+        "--curve",
+        action="store_true",
+        help="the runs are checkpoints of one training (folders of runs too): draw learning curves "
+        "over their steps, with the newest checkpoint's answers (docs/watch.md)",
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="NAMES",
+        help="with --curve: show these metrics, or all (default: the first of each task, and "
+        "gold_bits_per_byte)",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="default: report.html"
@@ -63,6 +79,10 @@ def execute(options: argparse.Namespace) -> int:
 
     import_altair()
     messages(options.language)
+    if options.curve:
+        return _curve(options)
+    if options.metric:
+        raise ConfigError("--metric chooses what --curve draws", "add --curve, or leave it out")
     console = make_console()
     for path, run in [(path, read_run(path)) for path in options.runs]:
         print_run_line(path, run.result, console)
@@ -83,8 +103,36 @@ def _print_scores(run: StoredRun, all_metrics: bool) -> None:
         print_option_order(order)
 
 
+def _curve(options: argparse.Namespace) -> int:
+    """Print learning curves and write their page."""
+    from pathlib import Path
+
+    from tenbin.analysis.curve.build import build_curve
+    from tenbin.config import split_list
+    from tenbin.report.stored_runs import read_sources
+    from tenbin.report.terminal.curve import print_curve
+    from tenbin.report.terminal.progress import open_progress
+
+    sources, unread = read_sources(options.runs)
+    told = open_progress().prepare
+    report = build_curve(
+        sources,
+        split_list(options.metric or ""),
+        unread,
+        lambda what, done, total: told(what, done, total, "curves"),
+    )
+    print_curve(report)
+    newest = report.checkpoints[-1].runs[:1]
+    write_report(newest, Path(options.output), options.language, options.charts, report)
+    return 0
+
+
 def write_report(
-    runs: Sequence[str | Path], output: Path, language: str = "en", charts: str | None = None
+    runs: Sequence[str | Path],
+    output: Path,
+    language: str = "en",
+    charts: str | None = None,
+    curve: CurveReport | None = None,
 ) -> None:
     """Write the page and the charts, and say where they are."""
     from pathlib import Path
@@ -97,7 +145,8 @@ def write_report(
     from tenbin.results.read import read_run
 
     console = make_console()
-    page = build_page([read_run(path, open_progress().prepare) for path in runs], language)
+    read = [read_run(path, open_progress().prepare) for path in runs]
+    page = build_page(read, language, curve=curve)
     folder = write_page(page, output)
     console.print(f"report   {output}", highlight=False, soft_wrap=True)
     if folder is not None:

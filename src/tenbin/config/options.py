@@ -22,7 +22,7 @@ class Group(NamedTuple):
     """Commands that have the group's flags."""
 
 
-_RUN = ("run", "sweep")
+_RUN = ("run", "sweep", "watch")
 _TOKENIZER = (*_RUN, "doctor")
 _PROMPTS = (*_TOKENIZER, "preview")
 SELECTION = Group("what to evaluate", _PROMPTS)

@@ -213,8 +213,8 @@ class RunConfig(OptionsRecord):
     )  # fmt: skip
     extra_metrics: tuple[str, ...] = option(
         values.NAMES, (), SELECTION, "NAMES",
-        "further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi; jnli*:acc_pmi for some tasks "
-        "only",
+        "further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi, gold_bits_per_byte; "
+        "jnli*:acc_pmi for some tasks only",
     )  # fmt: skip
     data_dir: str | None = option(
         values.PATH, None, DATA, "DIR",
@@ -237,7 +237,7 @@ class RunConfig(OptionsRecord):
     skip_missing: bool = option(
         values.SWITCH, False, DATA, "",
         "leave out tasks whose data cannot be had, and say so; otherwise that is an error",
-        commands=("run", "sweep"), recorded="when set",
+        commands=("run", "sweep", "watch"), recorded="when set",
     )  # fmt: skip
     offline: bool = option(
         values.SWITCH, False, DATA, "", "never download; use the cache", also=("data",)

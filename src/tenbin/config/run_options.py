@@ -102,8 +102,8 @@ class RunOptions(TypedDict, total=False):
     thinking_budget: int | None
     """tokens of thinking, after which the model is made to answer (default: 2048)"""
     extra_metrics: str | Sequence[str] | None
-    """further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi; jnli*:acc_pmi for some tasks
-    only"""
+    """further metrics: acc_norm_bytes, acc_norm_tokens, acc_pmi, gold_bits_per_byte; jnli*:acc_pmi
+    for some tasks only"""
     data_dir: str | os.PathLike[str] | None
     """read data sets from this folder (jglue_v1.1/jnli/validation.jsonl.gz, …)"""
     sample_data: bool | None

@@ -11,6 +11,7 @@ What the function takes depends on the kind of task that it judges:
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args
@@ -108,7 +109,7 @@ class Metric:
     needs_golds: bool = False
     """Whether the function of a choice metric takes the right choices too and gives a value."""
     highest: float = 1.0
-    """The highest value of a document, where values are not percentages."""
+    """The highest value of a document, where values are not percentages; infinity: no bound."""
     item: Callable[..., Any] | None = None
     """What the aggregation takes of a document, from what `function` would take, which then takes
     the item. None: the value, or the classes for a metric over a confusion matrix."""
@@ -122,7 +123,8 @@ class Metric:
     @property
     def top(self) -> float | None:
         """The highest value that a document can have; None where there is no such bound."""
-        if self.kind == "perplexity" or self.aggregation == "perplexity":
+        unbounded = self.aggregation == "perplexity" or math.isinf(self.highest)
+        if self.kind == "perplexity" or unbounded:
             return None
         return 100.0 if self.percent else self.highest
 
@@ -173,7 +175,8 @@ def metric(
         needs_unconditional: For `choice`: whether choices must also be scored without the prompt.
         needs_golds: For `choice`: whether the function takes the indices of the right choices too,
             and gives the value instead of an index.
-        highest: The highest value of a document where values are not percentages.
+        highest: The highest value of a document where values are not percentages; `math.inf` where
+            there is none.
         item: What the aggregation takes of a document where that is not the value, from what the
             function would take, options included; the function then takes the item.
         tools: What the metric leaves to other programs, by language and options; results name them,

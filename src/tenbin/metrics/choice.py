@@ -5,6 +5,7 @@ Also which choice a model named that shows no log-likelihoods, by its first toke
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Iterable, Sequence
@@ -72,6 +73,25 @@ def _is_missing(predicted: int | None, gold: int) -> float:
 def no_choice(choices: Choices) -> int:
     """The choice of `acc`; its value is 1 where a model named no choice, which scores never do."""
     return acc(choices)
+
+
+@metric(
+    "gold_bits_per_byte",
+    "choice",
+    higher_is_better=False,
+    needs_likelihoods=True,
+    needs_golds=True,
+    highest=math.inf,
+)
+def gold_bits_per_byte(choices: Choices, golds: Sequence[int]) -> float:
+    """Bits that the right choice takes, per UTF-8 byte of its text; of several, the cheapest.
+
+    It moves with every step of a training, where accuracies stand still until choices overtake each
+    other.
+    """
+    right = [choices.logprobs[gold] for gold in golds]
+    sizes = (len(choices.texts[gold].encode()) for gold in golds)
+    return min(-each / math.log(2) for each in _divide(right, sizes))
 
 
 def _divide(logprobs: Sequence[float], lengths: Iterable[int]) -> list[float]:

@@ -90,6 +90,7 @@ def execute_cells(
     backend: Backend | None = None,
     write: bool = True,
     folder: RunFolder | None = None,
+    data: Data | None = None,
     **more: Any,
 ) -> CompletedRun:
     """Evaluate given cells of a config.
@@ -101,6 +102,7 @@ def execute_cells(
         backend: A model that is open already.
         write: Whether to write the run folder.
         folder: The place of the run, where it is taken already.
+        data: The rows, where they have been read for another run of the same cells.
         more: As in `RunState`: `template_choice`, `leaders` and `usage_before`.
     """
     more |= {"stamp": datetime.now(timezone.utc), "started": time.monotonic()}
@@ -109,7 +111,7 @@ def execute_cells(
     with ExitStack() as held:
         held.enter_context(hub_offline(config.offline))
         more["timing"] = held.enter_context(timed())
-        data = load_data(config, setups, listener.transfer)
+        data = data or load_data(config, setups, listener.transfer)
         setups = data.kept(setups)
         _log_data(setups, data)
         widths = check_widths(setups, data)

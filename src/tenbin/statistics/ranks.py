@@ -8,18 +8,15 @@ equal each may have any of the ranks that they share. The intervals of all model
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tenbin.errors import ResultError
-from tenbin.statistics.bootstrap import RESAMPLES, Resampling, resampled_scores
-from tenbin.statistics.groups import Joined, Member, join_members
-from tenbin.statistics.measured import Measured
+from tenbin.statistics.bootstrap import RESAMPLES, resampled_scores
 from tenbin.statistics.paired import compare_members, holm
-from tenbin.statistics.paired_sides import PairedMember
 from tenbin.statistics.power import FEWEST, LEVEL, TOO_FEW
-from tenbin.statistics.selection import on_shared_documents, widened
+from tenbin.statistics.shared_documents import RankedMember, SharedDocuments
 from tenbin.statistics.special import special
 
 if TYPE_CHECKING:
@@ -30,18 +27,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _EQUAL = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class RankedMember:
-    """One task, or one task of a group, as every model answered it."""
-
-    family: str
-    """Members of one family may ask the same items."""
-    models: tuple[Measured, ...]
-    """One for each model, in the same order in all members."""
-    weight: float | None = 1.0
-    """In the mean of the group; None: as many as it has documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +81,9 @@ def rank_models(
     Raises:
         ResultError: The models share no scored document, or there are fewer than two.
     """
-    shared = _Shared.of(members)
+    if any(len(member.models) < 2 for member in members):
+        raise ResultError("ranks need at least two models")
+    shared = SharedDocuments.of(members)
     sums = shared.rows.sum(axis=0)
     values = shared.score(sums)
     signed = values if higher_is_better else -values
@@ -123,92 +110,15 @@ def rank_models(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """All members on the documents that every model scored, summed by cluster."""
-
-    members: list[tuple[str, list[Measured], float]]
-    """Family, models and weight; weights together are 1."""
-    joined: Joined
-    rows: Array
-    """Clusters × features of all members and models."""
-    score: Callable[[Array], Array]
-    """From sums, shape (..., features), to scores, shape (..., models)."""
-
-    @classmethod
-    def of(cls, members: Sequence[RankedMember]) -> _Shared:
-        """Cut members down to shared documents.
-
-        Raises:
-            ResultError: There are none, or fewer than two models.
-        """
-        import numpy as np
-
-        found: list[tuple[str, list[Measured], float]] = []
-        for member in members:
-            if len(member.models) < 2:
-                raise ResultError("ranks need at least two models")
-            models = on_shared_documents(member.models)
-            if not models[0].documents:
-                raise ResultError("the models share no scored document")
-            if len({model.features.shape[1] for model in models}) > 1:
-                models = widened(models)
-            weight = len(models[0].documents) if member.weight is None else member.weight
-            found.append((member.family, models, weight))
-        total = sum(weight for *_, weight in found)
-        found = [(family, models, weight / total) for family, models, weight in found]
-        joined = join_members([Member(family, models[0]) for family, models, _ in found])
-        blocks = []
-        for (_, models, _), clusters in zip(found, joined.clusters, strict=True):
-            features = np.concatenate([model.features for model in models], axis=1)
-            sums = np.zeros((len(joined.strata), features.shape[1]))
-            np.add.at(sums, clusters, features)
-            blocks.append(sums)
-        borders = np.cumsum([block.shape[1] for block in blocks])[:-1]
-
-        def score(sums: Array) -> Array:
-            parts = np.split(sums, borders, axis=-1)
-            total: Array = np.sum(
-                [
-                    weight * _scores(models, part)
-                    for (_, models, weight), part in zip(found, parts, strict=True)
-                ],
-                axis=0,
-            )
-            return total
-
-        return cls(found, joined, np.concatenate(blocks, axis=1), score)
-
-    @property
-    def documents(self) -> int:
-        """How many documents there are."""
-        return sum(len(models[0].documents) for _, models, _ in self.members)
-
-    @property
-    def heaviest(self) -> float:
-        """How much one document weighs at most."""
-        return max(weight / len(models[0].documents) for _, models, weight in self.members)
-
-
-def _scores(models: Sequence[Measured], sums: Array) -> Array:
-    import numpy as np
-
-    parts = np.split(sums, len(models), axis=-1)
-    return np.stack([one.score(part) for one, part in zip(models, parts, strict=True)], axis=-1)
-
-
 def _against_best(
-    shared: _Shared, best: int, seed: int, higher_is_better: bool, top: float | None
+    shared: SharedDocuments, best: int, seed: int, higher_is_better: bool, top: float | None
 ) -> list[float | None]:
     """p-values of the paired test of each model against the best, corrected; None for the best."""
     others = [at for at in range(len(shared.members[0][1])) if at != best]
     found = []
     for at in others:
-        members = [
-            PairedMember(family, models[best], models[at], weight)
-            for family, models, weight in shared.members
-        ]
-        found.append(compare_members(members, seed, higher_is_better, top, None).p_value)
+        pair = shared.pair(best, at)
+        found.append(compare_members(pair, seed, higher_is_better, top, None).p_value)
     corrected: list[float | None] = [None] * (len(others) + 1)
     for at, p_value in zip(others, holm(found), strict=True):
         corrected[at] = p_value
@@ -216,7 +126,7 @@ def _against_best(
 
 
 def _beats(
-    shared: _Shared,
+    shared: SharedDocuments,
     values: Array,
     seed: int,
     higher_is_better: bool,
@@ -232,7 +142,7 @@ def _beats(
     """
     import numpy as np
 
-    resampling = Resampling(shared.rows, shared.score, shared.joined.strata)
+    resampling = shared.resampling()
     clusters, degrees = len(shared.rows), resampling.degrees
     if clusters < FEWEST or any(len(rows) < 2 for rows in resampling.groups()):
         return None

@@ -73,8 +73,10 @@ class _Sides:
 
 
 def top_of(detail: MetricDetail) -> float | None:
-    """Perplexities have no highest value; all other metrics run from 0 to 1 or to 100."""
+    """Perplexities and other metrics without bounds, whose intervals are t intervals, have no
+    highest value; the others run from 0 to 1 or to 100."""
     unbounded = detail.states("weight") or detail.aggregation == "perplexity"
+    unbounded |= detail.aggregation == "mean" and detail.interval_method == "t"
     return None if unbounded else 100.0 if detail.unit == "%" else 1.0
 
 

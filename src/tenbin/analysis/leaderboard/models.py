@@ -19,7 +19,7 @@ _OF_THE_MODEL = (
     "system_prompt",
 )
 """Options that make another model of the same weights."""
-COLUMNS = ("gold", "group")
+COLUMNS = ("gold", "group", "num_choices")
 """Columns of the samples that are needed, besides the required ones."""
 
 

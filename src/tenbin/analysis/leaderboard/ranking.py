@@ -14,7 +14,8 @@ from tenbin.results.samples import outcomes_of
 from tenbin.results.schema import Sample
 from tenbin.statistics.groups import scaled
 from tenbin.statistics.measured import Measured, known_aggregation, measured
-from tenbin.statistics.ranks import RankedMember, Ranking, rank_models
+from tenbin.statistics.ranks import Ranking, rank_models
+from tenbin.statistics.shared_documents import RankedMember
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,18 @@ class Documents:
         self, places: Sequence[Place], parts: Sequence[Part], metric: str, top: float | None
     ) -> Ranking | str:
         """Rank the cells of a column, or say why their documents do not allow it."""
-        members = [
+        first = places[0]
+        seed = abs(first.result.configs[parts[0].ids[0]].seed)
+        better = first.details[metric].higher_is_better
+        try:
+            return rank_models(self.members(places, parts), seed, better, top)
+        except ResultError as error:
+            # Runs with other limits, for one, may share no document.
+            return error.message
+
+    def members(self, places: Sequence[Place], parts: Sequence[Part]) -> list[RankedMember]:
+        """The documents of all cells, task by task."""
+        return [
             RankedMember(
                 part.family,
                 tuple(
@@ -103,13 +115,6 @@ class Documents:
             )
             for part in parts
         ]
-        first = places[0]
-        seed = abs(first.result.configs[parts[0].ids[0]].seed)
-        try:
-            return rank_models(members, seed, first.details[metric].higher_is_better, top)
-        except ResultError as error:
-            # Runs with other limits, for one, may share no document.
-            return error.message
 
     def _measured(self, place: Place, id: str, metric: str) -> Measured:
         at = place.model, place.source

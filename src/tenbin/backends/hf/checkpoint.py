@@ -19,6 +19,7 @@ from tenbin.backends.checkpoint.fingerprint import (
 from tenbin.backends.checkpoint.integrity import check_folder
 from tenbin.backends.checkpoint.loading import choose_dtype
 from tenbin.backends.checkpoint.location import Location, cache_root, locate
+from tenbin.backends.checkpoint.training_state import training_step
 from tenbin.backends.hf.model.compilation import CompileMode, keep_compiled
 from tenbin.backends.hf.model.loading import device_of, load_model
 from tenbin.backends.hf.probe_cache import ProbeCache
@@ -76,7 +77,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         tokenizer,
         fingerprint_of(answers_depend_on),
         lambda: _loaded(files, arguments, answers_depend_on["model"], dtype, device, adapter),
-        _facts(files.location, arguments, dtype, device),
+        _facts(files.location, arguments, dtype, device, adapter),
         arguments.engine,
         cast(CompileMode, arguments.compile),
         _probe_cache(arguments, settings, answers_depend_on),
@@ -139,7 +140,9 @@ def _quantisation(arguments: HfArguments) -> str:
     return "4bit" if arguments.load_in_4bit else "8bit" if arguments.load_in_8bit else "none"
 
 
-def _facts(location: Location, arguments: HfArguments, dtype: str, device: str) -> dict[str, Any]:
+def _facts(
+    location: Location, arguments: HfArguments, dtype: str, device: str, adapter: Location | None
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "model": location.given,
         # A folder has no revision: one that was given had no effect.
@@ -151,6 +154,8 @@ def _facts(location: Location, arguments: HfArguments, dtype: str, device: str) 
     }
     if arguments.peft:
         facts["adapter"] = arguments.peft
+    if (step := training_step((adapter or location).folder)) is not None:
+        facts["training_step"] = step
     if arguments.tokenizer:
         facts["tokenizer"] = arguments.tokenizer
     if location.gguf is not None:

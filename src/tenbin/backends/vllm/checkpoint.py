@@ -15,6 +15,7 @@ from tenbin.backends.checkpoint.checkpoint import CheckpointFiles, open_files
 from tenbin.backends.checkpoint.fingerprint import fingerprint_of, identify
 from tenbin.backends.checkpoint.loading import choose_dtype
 from tenbin.backends.checkpoint.quiet import quiet_libraries
+from tenbin.backends.checkpoint.training_state import training_step
 from tenbin.backends.text.inspection import HfInspector
 from tenbin.backends.text.stop_criteria import end_tokens
 from tenbin.backends.text.tokenizer import HfTokenizer
@@ -197,6 +198,8 @@ def _facts(
     }
     if arguments.files.tokenizer:
         facts["tokenizer"] = arguments.files.tokenizer
+    if (step := training_step(files.location.folder)) is not None:
+        facts["training_step"] = step
     if files.location.gguf is not None:
         facts["gguf"] = f"{files.location.gguf.name}, dequantised to float32"
     return facts

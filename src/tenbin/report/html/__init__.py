@@ -8,6 +8,7 @@
     alignment      which tasks of several runs stand side by side
     analyses       sweeps, option order, consistency across languages
     comparison     every pair of runs, as far as they go together
+    curve          figures of learning curves
     messages       the interface's texts, in English and Japanese
     build          all of these → a page
     page           a page → HTML under a strict content security policy

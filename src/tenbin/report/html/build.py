@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tenbin.analysis.curve.report import CurveReport
 from tenbin.metrics import filters
 from tenbin.metrics.extraction.explain import ReadingStep
 from tenbin.metrics.patterns import TimeBudget
+from tenbin.report.charts.curve import curve_charts
 from tenbin.report.charts.differences import difference_chart
 from tenbin.report.charts.distribution import distribution_chart
 from tenbin.report.charts.draw import DARK, LIGHT, Chart, draw_svg, svg_size
@@ -22,6 +24,7 @@ from tenbin.report.html.analyses import (
     review_sweep,
 )
 from tenbin.report.html.comparison import baseline_rows, review_differences
+from tenbin.report.html.curve import page_curve
 from tenbin.report.html.messages import messages
 from tenbin.report.html.model import PageChart, PageReading, PageStep, PageSummary, RunSummary
 from tenbin.report.html.page import Page
@@ -42,6 +45,7 @@ def build_page(
     title: str | None = None,
     explain: Explain | None = None,
     home: str | None = None,
+    curve: CurveReport | None = None,
 ) -> Page:
     """Return the page of one or several runs.
 
@@ -51,6 +55,7 @@ def build_page(
         title: Title of the page; the models' names by default.
         explain: Explains how generated answers were read; an `Explainer` by default.
         home: Address of the list of runs, if a server shows the page.
+        curve: Learning curves of a training, of which the run is the newest checkpoint's.
 
     Raises:
         ConfigError: The interface is not available in the language.
@@ -73,6 +78,7 @@ def build_page(
         orders=[review_order(run) for run in runs],
         consistency=review_languages(runs, names),
         comparison=review_differences(runs, names, aligned, blocks),
+        curve=None if curve is None else page_curve(curve),
         home=home,
     )
     charts = choose_charts(summary, language)
@@ -93,6 +99,8 @@ def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     """Return the charts for a page's summary."""
     say = messages(language)
     charts: list[Chart | None] = [score_chart(summary.runs, summary.aligned, say)]
+    if summary.curve is not None:
+        charts += curve_charts(summary.curve, say)
     for number, sweep in enumerate(summary.sweeps, 1):
         if sweep is None:
             continue

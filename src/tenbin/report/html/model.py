@@ -15,6 +15,7 @@ from tenbin.analysis.document import ABSENT, FLAT, to_json
 from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.task_sweep import TaskSweep
+from tenbin.report.html.curve import PageCurve
 from tenbin.results.schema import SampledAnswer
 
 
@@ -283,6 +284,8 @@ class PageSummary:
     """One for each run; None for a run that asked options in one order."""
     consistency: Sequence[PageConsistency] = ()
     comparison: PageComparison | None = None
+    curve: PageCurve | None = None
+    """Learning curves; the run is then that of the newest checkpoint."""
     charts: Mapping[str, PageChart] | None = None
     listing: bool = False
     """Whether the page lists the runs of a served folder."""

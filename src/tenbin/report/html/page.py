@@ -56,12 +56,13 @@ _SCRIPTS = (
     "sample_controls.js",
     "one_document.js",
     "side_by_side.js",
+    "curve.js",
     "samples.js",
     "details.js",
     "live.js",
     "main.js",
 )
-_STYLES = ("page.css", "tables.css", "scores.css", "samples.css", "compare.css")
+_STYLES = ("page.css", "tables.css", "scores.css", "samples.css", "compare.css", "curve.css")
 _MODULE_KEYWORDS = re.compile(r"^import [^;]*;\n|^export (?=function|class|const|async|let)", re.M)
 
 

@@ -9,12 +9,14 @@ import { orderView } from "./order.js";
 import { languageMaps } from "./language_map.js";
 import { languagesView } from "./languages.js";
 import { compareView } from "./compare.js";
+import { curveView } from "./curve.js";
 import { SamplesView } from "./samples.js";
 import { detailsView } from "./details.js";
 import { liveView } from "./live.js";
 
 const VIEWS = [
   SUMMARY.listing ? ["runs", liveView] : null,
+  SUMMARY.curve ? ["curve", curveView] : null,
   RUNS.length ? ["overview", overviewView] : null,
   SUMMARY.sweeps?.some(Boolean) ? ["templates", templatesView] : null,
   SUMMARY.orders?.some(Boolean) ? ["order", orderView] : null,
