@@ -243,6 +243,14 @@ def test_what_cannot_work_is_said_before_a_model_loads(
     assert message in said and "Traceback" not in said
 
 
+def test_keys_of_a_run_file_that_mean_nothing_here(
+    training: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.yaml").write_text("until: 2\n")
+    assert watch("--config", "run.yaml") == 1
+    assert "until: every checkpoint is asked the same documents" in capsys.readouterr().err
+
+
 def test_a_folder_that_is_not_there(training: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "trainnig", *TASKS]) == 1
     assert "trainnig: no such folder" in capsys.readouterr().err
