@@ -161,7 +161,8 @@ def test_a_removed_checkpoint_is_no_end(
         return execute(config, *rest, **more)
 
     monkeypatch.setattr(evaluation, "execute_cells", removing)
-    assert watch("--limit", "2", "--output_path", "out") == 0
+    # Without the answers of other tests, which would do without the weights.
+    assert watch("--limit", "2", "--output_path", "out", "--no_cache") == 0
     assert "checkpoint-300 was removed while it was read: skipped" in capsys.readouterr().err
     assert states(tmp_path / "out") == {
         "checkpoint-100": "evaluated",
@@ -241,6 +242,14 @@ def test_what_cannot_work_is_said_before_a_model_loads(
     assert watch(*more) == 1
     said = capsys.readouterr().err
     assert message in said and "Traceback" not in said
+
+
+def test_keys_of_a_run_file_that_mean_nothing_here(
+    training: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.yaml").write_text("until: 2\n")
+    assert watch("--config", "run.yaml") == 1
+    assert "until: every checkpoint is asked the same documents" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there(training: Path, capsys: pytest.CaptureFixture[str]) -> None:

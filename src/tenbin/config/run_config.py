@@ -274,19 +274,19 @@ class RunConfig(OptionsRecord):
     overwrite: bool = option(
         values.SWITCH, False, OUTPUT, "",
         "replace a result of other settings at --output_path (otherwise refused)",
-        recorded=False,
+        recorded=False, commands=("run", "sweep"),
     )  # fmt: skip
     export: tuple[str, ...] = option(
         values.TRACKERS, (), OUTPUT, "wandb[,mlflow]",
         "show the run in W&B or MLflow while it goes on, with partial scores; at the end its "
         "scores, samples and report. A failure there leaves the run as it is (docs/export.md)",
-        recorded=False,
+        recorded=False, commands=("run", "sweep"),
     )  # fmt: skip
     export_args: Mapping[str, Any] = option(
         values.ARGUMENTS, {}, OUTPUT, "K=V[,K=V…]",
         "where --export goes: project, entity, mode (online, offline), dir; tracking_uri, "
         "experiment; samples (1000 of each task). Keys come from the environment",
-        recorded=False,
+        recorded=False, commands=("run", "sweep"),
     )  # fmt: skip
     cache_dir: str | None = option(
         values.PATH, None, MODEL, "DIR", "folder for downloads, converted models and journals",

@@ -21,6 +21,12 @@ from tenbin.results.schema import RunResult
 from tenbin.timing import timed
 
 GOLD_BITS = "gold_bits_per_byte"
+_OTHER_DOCUMENTS = "every checkpoint is asked the same documents, and all of them"
+_NOT_WATCHED = {
+    **dict.fromkeys(("until", "against", "budget", "then", "select_on"), _OTHER_DOCUMENTS),
+    "export": "`tenbin export --to` sends the stored runs of checkpoints",
+}
+"""Keys of run files that mean nothing here → why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,9 @@ def check_watchable(config: RunConfig) -> None:
             " prompts make no curve",
             "name one; `tenbin sweep` on one checkpoint finds it",
         )
+    for name, why in _NOT_WATCHED.items():
+        if getattr(config, name):
+            raise ConfigError(f"{name}: {why}", "take it out of the run file")
     if not find_backend(config.model).on_gpus:
         raise ConfigError(
             f"--model {config.model} loads no weights, and a checkpoint is a folder of them",

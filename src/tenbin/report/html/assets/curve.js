@@ -15,7 +15,7 @@ export function curveView() {
   return [
     make("h2", {}, say("curve_heading", { n: count(steps.length), first: count(steps[0]), newest: count(steps.at(-1)) })),
     make("p", {}, say("curve_note")),
-    changeTable(report).element,
+    curveTable(report).element,
     make("h2", {}, say("signal_heading")),
     make("p", {}, say("signal_note")),
     signalTable(report).element,
@@ -38,7 +38,7 @@ function nameColumns(report) {
   ];
 }
 
-function changeTable(report) {
+function curveTable(report) {
   const first = (curve) => curve.points[0].value;
   const newest = (curve) => curve.points.at(-1).value;
   const gain = (curve) => curve.points[0].to_newest?.difference ?? null;
