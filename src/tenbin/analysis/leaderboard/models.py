@@ -21,6 +21,8 @@ _OF_THE_MODEL = (
 """Options that make another model of the same weights."""
 COLUMNS = ("gold", "group", "num_choices")
 """Columns of the samples that are needed, besides the required ones."""
+_BESIDE_RESULT = "result.run"
+"""The folder of a run that was asked to write result.json: its own name says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
         key = (source.result.fingerprint, source.result.model_name, *own)
         rows.setdefault(key, []).append(source)
     newest = [sorted(own, key=lambda one: one.result.date, reverse=True) for own in rows.values()]
-    names = [_name(own[0]) for own in newest]
+    names = [called(own[0]) for own in newest]
     counts = Counter(names)
     names = [
         name if counts[name] == 1 else _told_apart(name, own[0])
@@ -64,7 +66,7 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
     return [Model(name, tuple(own)) for name, own in zip(_numbered(names), newest, strict=True)]
 
 
-def _name(run: Source) -> str:
+def called(run: Source) -> str:
     """What the backend calls the model; the scripted one calls every model by its own name."""
     name = PurePath(run.result.model_name).name or run.result.model_name
     return _stem(run.name) if name == (run.result.engine or {}).get("name") else name
@@ -73,7 +75,7 @@ def _name(run: Source) -> str:
 def _stem(path: str) -> str:
     """What the user called a run: `small` for small.json, small.run and small/result.json."""
     place = PurePath(path)
-    place = place.parent if place.name == RESULT else place
+    place = place.parent if place.name in (RESULT, _BESIDE_RESULT) else place
     return place.stem if place.suffix in (".json", ".run") else place.name
 
 
