@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from tenbin.analysis.compare.comparability import setting
-from tenbin.results.folder import RESULT
+from tenbin.results.folder import run_name
 from tenbin.results.schema import RunResult, Sample
 
 _OF_THE_MODEL = (
@@ -21,8 +21,6 @@ _OF_THE_MODEL = (
 """Options that make another model of the same weights."""
 COLUMNS = ("gold", "group", "num_choices")
 """Columns of the samples that are needed, besides the required ones."""
-_BESIDE_RESULT = "result.run"
-"""The folder of a run that was asked to write result.json: its own name says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +67,12 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
 def called(run: Source) -> str:
     """What the backend calls the model; the scripted one calls every model by its own name."""
     name = PurePath(run.result.model_name).name or run.result.model_name
-    return _stem(run.name) if name == (run.result.engine or {}).get("name") else name
-
-
-def _stem(path: str) -> str:
-    """What the user called a run: `small` for small.json, small.run and small/result.json."""
-    place = PurePath(path)
-    place = place.parent if place.name in (RESULT, _BESIDE_RESULT) else place
-    return place.stem if place.suffix in (".json", ".run") else place.name
+    return run_name(run.name) if name == (run.result.engine or {}).get("name") else name
 
 
 def _told_apart(name: str, run: Source) -> str:
     """A name that another row has too, with what the user called the run."""
-    stem = _stem(run.name)
+    stem = run_name(run.name)
     return stem if name in stem else f"{name} {stem}"
 
 

@@ -15,6 +15,7 @@ from tenbin.report.html.messages import messages
 from tenbin.report.serve.access import Access
 from tenbin.report.serve.handler import BUSY, Handler
 from tenbin.report.serve.index import list_runs
+from tenbin.report.serve.leaderboards import BoardCache
 from tenbin.report.serve.pages import PageCache
 from tenbin.report.serve.request_limits import Limits
 
@@ -38,6 +39,7 @@ class Server(ThreadingHTTPServer):
         messages(language)
         list_runs(root)
         self.pages = PageCache(root, language)
+        self.boards = BoardCache(root)
         self.log = log
         self.limits = limits or Limits()
         self._slots = BoundedSemaphore(self.limits.connections)
