@@ -14,6 +14,7 @@ from tenbin.report.charts.differences import difference_chart
 from tenbin.report.charts.distribution import distribution_chart
 from tenbin.report.charts.draw import DARK, LIGHT, Chart, draw_svg, svg_size
 from tenbin.report.charts.languages import language_charts
+from tenbin.report.charts.leaderboard import leaderboard_chart
 from tenbin.report.charts.option_order import option_order_chart
 from tenbin.report.charts.scores import score_chart
 from tenbin.report.charts.templates import template_chart
@@ -104,6 +105,8 @@ def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     charts: list[Chart | None] = [score_chart(summary.runs, summary.aligned, say)]
     if summary.curve is not None:
         charts += curve_charts(summary.curve, say)
+    if summary.leaderboard is not None and summary.leaderboard.report is not None:
+        charts.append(leaderboard_chart(summary.leaderboard.report, say))
     for number, sweep in enumerate(summary.sweeps, 1):
         if sweep is None:
             continue

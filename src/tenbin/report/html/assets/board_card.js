@@ -6,6 +6,11 @@ import { rankText, writtenScore } from "./board_data.js";
 
 const MOST_MEMBERS = 16;
 
+/** `p = 0.012`, or `p < 0.001`. */
+function pText(value) {
+  return value !== null && value < 0.001 ? `p ${probability(value)}` : `p = ${probability(value)}`;
+}
+
 export class BoardCard {
   constructor(board) {
     this.board = board;
@@ -71,7 +76,7 @@ export class BoardCard {
     if (cell.best) lines.push(say("card_best"));
     else if (cell.ranked) {
       const best = board.models[board.best(at)].name;
-      lines.push(say(cell.tied ? "card_tied" : "card_behind", { best, p: cell.p_value === null ? "–" : probability(cell.p_value) }));
+      lines.push(say(cell.tied ? "card_tied" : "card_behind", { best, p: pText(cell.p_value) }));
     }
     if (cell.gap !== null && cell.gap !== undefined) lines.push(say("card_gap", { gap: signed(cell.gap, column.unit ? 1 : 3) }));
     return lines;
@@ -84,7 +89,8 @@ export class BoardCard {
     const pair = best >= 0 && best !== row ? board.pair(row, best, at) : null;
     const to = (href, text) => make("a", { href, class: "button" }, text);
     if (column.kind === "task") return [to(board.documents(row, at), say("documents")), " ", to(board.prompt(row, at), say("prompt")), " ", pair ? to(pair, say("compare_with_best")) : null];
-    const members = column.members.slice(0, MOST_MEMBERS).map((id) => [make("a", { href: board.documents(row, at, id) }, foreign(id)), " "]);
-    return [...members, column.members.length > MOST_MEMBERS ? "… " : "", pair ? to(pair, say("compare_with_best")) : null];
+    const members = column.members.slice(0, MOST_MEMBERS).map((id, number) => [number ? say("list_comma") : "", make("a", { href: board.documents(row, at, id) }, foreign(id))]);
+    const more = column.members.length > MOST_MEMBERS ? say("list_comma") + "…" : null;
+    return [say("documents"), ": ", ...members, more, pair ? make("br") : null, pair ? to(pair, say("compare_with_best")) : null];
   }
 }

@@ -82,7 +82,7 @@ export class Board {
   /** The address of the comparison of two models' runs; null if both scores are of one run. */
   pair(row, other, at) {
     const [baseline, mine] = [this.run(other, this.cells[other][at]).name, this.run(row, this.cells[row][at]).name];
-    return baseline === mine ? null : this.within([baseline, mine], (first, second) => `#/compare?${new URLSearchParams({ baseline: first + 1, run: second + 1 })}`);
+    return baseline === mine ? null : this.within([baseline, mine], (first, second) => `#/compare?${new URLSearchParams({ base: first + 1, with: second + 1 })}`);
   }
 
   /** An address on this page, or on the server's page of some runs. */

@@ -63,7 +63,8 @@ function timeLeft(run, rates) {
 function partialInterval(entry) {
   const known = entry.sequence;
   if (known) return `${span(known.low, known.high, entry.unit)} (n = ${count(known.n)})`;
-  return make("span", { class: "note" }, `± ${score(entry.stderr, entry.unit)}`);
+  // Where all values are equal so far, the spread of the others is not known.
+  return entry.stderr ? make("span", { class: "note" }, `± ${score(entry.stderr, entry.unit)}`) : "–";
 }
 
 function runningPart(run, rates) {
