@@ -37,13 +37,13 @@ def leaderboard_chart(report: LeaderboardReport, say: Mapping[str, str]) -> Char
                 "datum.best", altair.value(palette.other), altair.value(palette.accent)
             ),
         )
-        ranks = base.mark_text(align="right", dx=-2, fontSize=10, color=palette.soft).encode(
-            x=altair.value(178), text="ranks:N"
+        ranks = base.mark_text(align="left", fontSize=10, color=palette.soft).encode(
+            x=altair.value(156), text="ranks:N"
         )
         panel = altair.layer(
             chance.encode(x=altair.X("chance:Q", scale=scale)),
             whole, dots, ranks, data=values(altair, rows),
-        ).properties(width=180, height=altair.Step(18))
+        ).properties(width=150, height=altair.Step(18))
         return panel.facet(
             altair.Facet("column:N", sort=titles, title=None), columns=min(3, len(titles))
         )

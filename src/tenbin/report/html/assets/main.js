@@ -16,20 +16,22 @@ import { liveView } from "./live.js";
 import { leaderboardView, openPrompt } from "./leaderboard.js";
 import { historyView } from "./history.js";
 
-const BOARD = SUMMARY.stored > 1 || (SUMMARY.leaderboard && !SUMMARY.leaderboard.error);
+// Several models are looked at together first; a single one, or what cannot be ranked, on its own.
+const BOARD_FIRST = SUMMARY.stored > 1 || SUMMARY.leaderboard?.report?.models.length > 1;
 const VIEWS = [
-  BOARD ? ["leaderboard", leaderboardView] : null,
+  BOARD_FIRST ? ["leaderboard", leaderboardView] : null,
   SUMMARY.listing ? ["runs", liveView] : null,
   SUMMARY.curve ? ["curve", curveView] : null,
-  SUMMARY.stored > 1 || SUMMARY.leaderboard?.histories.length ? ["history", historyView] : null,
+  SUMMARY.stored > 1 ? ["history", historyView] : null,
   RUNS.length ? ["overview", overviewView] : null,
   SUMMARY.sweeps?.some(Boolean) ? ["templates", templatesView] : null,
   SUMMARY.orders?.some(Boolean) ? ["order", orderView] : null,
   SUMMARY.consistency?.length || languageMaps().length ? ["languages", languagesView] : null,
   SUMMARY.comparison ? ["compare", compareView] : null,
   RUNS.length ? ["samples", null] : null,
+  SUMMARY.leaderboard?.histories.length ? ["history", historyView] : null,
   RUNS.length ? ["details", detailsView] : null,
-  SUMMARY.leaderboard?.error ? ["leaderboard", leaderboardView] : null,
+  SUMMARY.leaderboard && !BOARD_FIRST ? ["leaderboard", leaderboardView] : null,
 ].filter(Boolean);
 
 /** Runs beyond which a page is wider, for their columns. */
