@@ -54,6 +54,8 @@ def execute(options: argparse.Namespace) -> int:
     console.print(f"serving  {options.folder}", highlight=False, soft_wrap=True)
     console.print(f"open     {server.address}", highlight=False, soft_wrap=True)
     console.print("Press Ctrl-C to stop. The pages are read-only.", highlight=False)
+    # Whoever started this in a script waits for the address.
+    sys.stdout.flush()
     try:
         server.serve_forever()
     except KeyboardInterrupt:

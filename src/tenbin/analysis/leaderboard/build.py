@@ -117,7 +117,9 @@ class LeaderboardBuilder:
             )
         return found
 
-    def rank(self, by: By = "suite", read: ReadDocuments | None = None, watch: Watch = _nobody) -> None:
+    def rank(
+        self, by: By = "suite", read: ReadDocuments | None = None, watch: Watch = _nobody
+    ) -> None:
         """Read documents and rank the models of each column.
 
         Args:

@@ -42,7 +42,10 @@ def leaderboard_chart(report: LeaderboardReport, say: Mapping[str, str]) -> Char
         )
         panel = altair.layer(
             chance.encode(x=altair.X("chance:Q", scale=scale)),
-            whole, dots, ranks, data=values(altair, rows),
+            whole,
+            dots,
+            ranks,
+            data=values(altair, rows),
         ).properties(width=150, height=altair.Step(18))
         return panel.facet(
             altair.Facet("column:N", sort=titles, title=None), columns=min(3, len(titles))
