@@ -141,8 +141,9 @@ def test_keys_move_between_cells(board: Path, open_page: OpenPage) -> None:
     first = page.locator('a.score[tabindex="0"]')
     assert first.count() == 1, "one stop for Tab"
     first.focus()
+    row = first.get_attribute("data-row")
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("document.activeElement.dataset.row") != first.get_attribute("never")
+    assert page.evaluate("document.activeElement.dataset.row") != row
     page.locator(".board-card:popover-open").wait_for()
     page.keyboard.press("Tab")
     assert page.evaluate("Boolean(document.activeElement.closest('.board-card'))")
@@ -158,7 +159,8 @@ def test_sort_filter_and_fold(board: Path, open_page: OpenPage) -> None:
     assert names(page) == sorted(names(page)) and "sort=name" in page.url
     page.get_by_label("Filter models").fill("final")
     page.wait_for_function("() => document.querySelectorAll('table.board tbody tr').length === 1")
-    assert names(page) == ["strong"] and "filtered out" in page.locator(".board-legend").inner_text()
+    assert names(page) == ["strong"]
+    assert "filtered out" in page.locator(".board-legend").inner_text()
     page.get_by_label("Filter models").fill("")
     page.wait_for_function("() => document.querySelectorAll('table.board tbody tr').length > 2")
     page.get_by_label("All languages").select_option("de")
@@ -187,9 +189,9 @@ def test_arrangements(board: Path, open_page: OpenPage) -> None:
     page.get_by_role("button", name="Two columns").click()
     points = page.locator("svg.scatter .point").count()
     assert points == page.locator(".leaderboard tbody tr").count() >= 2
-    before = page.locator("svg.scatter .axis").first.inner_text()
+    before = page.locator("svg.scatter .axis").first.text_content()
     page.locator("#scatter-x").select_option(index=2)
-    assert page.locator("svg.scatter .axis").first.inner_text() != before
+    assert page.locator("svg.scatter .axis").first.text_content() != before
 
 
 def test_the_history_of_a_model(board: Path, open_page: OpenPage) -> None:

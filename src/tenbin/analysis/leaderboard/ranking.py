@@ -19,7 +19,6 @@ from tenbin.statistics.measured import Measured, known_aggregation, measured
 from tenbin.statistics.ranks import Ranking, rank_models
 from tenbin.statistics.shared_documents import RankedMember
 
-
 _ACCURACY = re.compile(r"(balanced_)?acc")
 
 Wanted: TypeAlias = Mapping[tuple[str, str], str]

@@ -12,7 +12,7 @@ from tenbin.analysis.leaderboard.history import ModelHistory
 from tenbin.analysis.leaderboard.models import COLUMNS, Source
 from tenbin.analysis.leaderboard.report import LeaderboardReport
 from tenbin.errors import TenbinError
-from tenbin.results.folder import run_name
+from tenbin.results.folder import BESIDE_RESULT, run_name
 from tenbin.results.read import StoredRun
 
 
@@ -46,7 +46,7 @@ def review_leaderboard(runs: Sequence[StoredRun]) -> PageLeaderboard | None:
     """Return the leaderboard of a page's runs; None for a single run."""
     if len(runs) < 2:
         return None
-    names = _told_apart([run_name(run.path) for run in runs])
+    names = _names(runs)
     sources = [_source(name, run) for name, run in zip(names, runs, strict=True)]
     try:
         builder = LeaderboardBuilder(sources)
@@ -61,13 +61,27 @@ def _source(name: str, run: StoredRun) -> Source:
     return Source(name, run.result, lambda: run.samples(COLUMNS))
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
-    """Folders of one name get numbers; where they are is not for the page to tell."""
+def _names(runs: Sequence[StoredRun]) -> list[str]:
+    """What the user called each run; where two are called the same, with the folder around it.
+
+    The rest of the path is left out: where runs are is not for the page to tell.
+    """
+    names = [run_name(run.path) for run in runs]
+    counts = Counter(names)
+    names = [
+        name if counts[name] == 1 else f"{_around(run)}/{name}"
+        for name, run in zip(names, runs, strict=True)
+    ]
     counts, seen, found = Counter(names), Counter[str](), []
     for name in names:
         seen[name] += 1
         found.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
     return found
+
+
+def _around(run: StoredRun) -> str:
+    place = run.path.absolute()
+    return place.parent.parent.name if place.name == BESIDE_RESULT else place.parent.name
 
 
 def page_leaderboard(builder: LeaderboardBuilder) -> PageLeaderboard:

@@ -237,7 +237,7 @@ export class BoardTable {
         show(link, 0);
       }
     });
-    this.body.addEventListener("focusin", (event) => event.target.matches("a.score:focus-visible") && show(event.target, 0));
+    this.body.addEventListener("focusin", (event) => !this.closed && event.target.matches("a.score:focus-visible") && show(event.target, 0));
     this.body.addEventListener("focusout", (event) => !this.body.contains(event.relatedTarget) && this.card.leave());
     this.body.addEventListener("keydown", (event) => this.key(event));
   }
@@ -247,7 +247,10 @@ export class BoardTable {
     if (event.key === "Escape") {
       const inside = this.card.element.contains(document.activeElement);
       this.card.hide();
+      // The focus goes back to the cell, and the card stays closed.
+      this.closed = true;
       if (inside) this.card.link.focus();
+      this.closed = false;
       return;
     }
     const move = CELL_MOVES[event.key];
