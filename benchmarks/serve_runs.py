@@ -2,9 +2,9 @@
 
     python benchmarks/serve_runs.py --output benchmarks/results/serve_runs.json
 
-One run of the scripted backend on sample rows is the pattern. Every other run has another model,
-date and tag, and outcomes drawn anew with the model's own skill; files are written as runs write
-them. Times of the page are from navigation until rows stand on it, the median of several openings
+One run of the scripted backend on sample rows is the pattern. Every model has a tag of its own and
+outcomes drawn anew with its own skill; files are written as runs write them. Further runs of a model
+have its answers and another date. Times of the page are from navigation until rows stand on it, the median of several openings
 in fresh contexts.
 """
 
@@ -68,10 +68,10 @@ def drawn(sample: Sample, skill: float, rng: random.Random) -> Sample:
 
 
 def vary(
-    result: RunResult, samples: Sequence[Sample], model: int, at: int, models: int
+    result: RunResult, samples: Sequence[Sample], model: int, models: int
 ) -> tuple[RunResult, list[Sample]]:
-    """The run of another model on another day."""
-    rng = random.Random(1000 * model + at)
+    """The first run of another model."""
+    rng = random.Random(model)
     skill = 0.3 + 0.6 * model / models
     own = [drawn(sample, skill, rng) for sample in samples]
     results, details = {}, {}
@@ -91,7 +91,7 @@ def vary(
         "details": details,
         "fingerprint": f"model-{model}",
         "model": {**result.model, "model": f"team/model-{model:03}"},
-        "date": (BEGAN + timedelta(hours=7 * at)).isoformat(),
+        "date": BEGAN.isoformat(),
         "tags": [("baseline", "ablation", "candidate")[model % 3]],
     }
     return result.model_copy(update=changed), own
@@ -99,11 +99,17 @@ def vary(
 
 def make_runs(folder: Path, runs: int, models: int, documents: int) -> None:
     result, samples = pattern(folder.parent, documents)
-    for at in range(runs):
-        path = folder / f"{BEGAN:%Y%m%d}-{at:04}-model-{at % models:03}"
-        path.mkdir(parents=True)
-        made, own = vary(result, samples, at % models, at, models)
-        write_run(RunFolder(path, path / "result.json"), made, own, {})
+    for model in range(models):
+        first = folder / f"run-{model:04}-model-{model:03}"
+        first.mkdir(parents=True)
+        made, own = vary(result, samples, model, models)
+        write_run(RunFolder(first, first / "result.json"), made, own, {})
+        document = json.loads((first / "result.json").read_text())
+        for at in range(model + models, runs, models):
+            path = folder / f"run-{at:04}-model-{model:03}"
+            shutil.copytree(first, path)
+            document["date"] = (BEGAN + timedelta(hours=7 * at)).isoformat()
+            (path / "result.json").write_text(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 def started(folder: Path) -> tuple[subprocess.Popen[str], str, float]:

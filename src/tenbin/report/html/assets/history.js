@@ -23,7 +23,7 @@ function historyOf(board, wanted, go) {
   if (!known.length) return [make("p", { class: "note" }, say("no_history"))];
   const history = known.find((one) => one.name === wanted.get("model")) ?? known[0];
   const columns = [...new Set(history.runs.flatMap((run) => run.scores.map((score) => score.column)))].sort((a, b) => a - b);
-  const chosen = columns.includes(Number(wanted.get("column") ?? NaN)) ? Number(wanted.get("column")) : columns[0];
+  const chosen = columns.includes(Number(wanted.get("column") ?? NaN)) ? Number(wanted.get("column")) : mostScored(history, columns);
   const to = (values) => go(`#/history?${new URLSearchParams({ model: history.name, ...values })}`);
   const pick = make("select", { "aria-label": say("model") }, known.map((one) => make("option", { value: one.name, selected: one === history }, `${one.name} (${one.runs.length})`)));
   pick.addEventListener("change", () => to({ model: pick.value }));
@@ -38,6 +38,12 @@ function historyOf(board, wanted, go) {
 }
 
 const historyScore = (run, column) => run.scores.find((score) => score.column === column);
+
+/** The first of the columns that most runs have a score in. */
+function mostScored(history, columns) {
+  const runsWith = (at) => history.runs.filter((run) => historyScore(run, at)).length;
+  return columns.reduce((best, at) => (runsWith(at) > runsWith(best) ? at : best), columns[0]);
+}
 
 /** The runs of one column from the oldest to the newest; a change of weights is a dashed line. */
 function historyChart(board, history, column) {
