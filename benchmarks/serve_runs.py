@@ -2,10 +2,10 @@
 
     python benchmarks/serve_runs.py --output benchmarks/results/serve_runs.json
 
-One run of the scripted backend on sample rows is the pattern. Every model has a tag of its own and
-outcomes drawn anew with its own skill; files are written as runs write them. Further runs of a model
-have its answers and another date. Times of the page are from navigation until rows stand on it, the median of several openings
-in fresh contexts.
+One run of the scripted backend on sample rows is the pattern. Every model has outcomes drawn anew
+with its own skill, and a tag; files are written as runs write them. Further runs of a model have
+its answers and another date. Times of the page are from navigation until rows stand on it, the
+median of several openings in fresh contexts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import platform
 import random
 import re
@@ -116,7 +117,8 @@ def started(folder: Path) -> tuple[subprocess.Popen[str], str, float]:
     """The server, its address, and the seconds until it said it."""
     began = time.perf_counter()
     command = [sys.executable, "-m", "tenbin", "serve", str(folder), "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert server.stdout is not None
     for line in server.stdout:
         if found := re.search(r"http://\S+", line):
