@@ -7,7 +7,7 @@ as damaged with the reason, and never keeps others from being listed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -78,9 +78,18 @@ def _folders(folder: Path, depth: int) -> Iterator[Path]:
             yield from _folders(Path(entry.path), depth + 1)
 
 
-def list_runs(root: Path) -> list[dict[str, Any]]:
-    """Return what the list of runs shows of each, newest first."""
-    rows = [_row(found) for found in find_runs(root)]
+def list_runs(root: Path, watch: Callable[[int, int], None] | None = None) -> list[dict[str, Any]]:
+    """Return what the list of runs shows of each, newest first.
+
+    Args:
+        root: The folder.
+        watch: Is told how many runs were read, of how many.
+    """
+    rows, found = [], find_runs(root)
+    for done, one in enumerate(found, 1):
+        rows.append(_row(one))
+        if watch is not None:
+            watch(done, len(found))
     return sorted(rows, key=lambda row: str(row["date"]), reverse=True)
 
 

@@ -29,7 +29,6 @@ from tenbin.report.html.leaderboard import PageLeaderboard, page_leaderboard
 from tenbin.report.serve.index import Found, find_runs
 from tenbin.report.serve.served_files import check_plain, check_samples, mapping, read_json
 from tenbin.results.folder import RESULT, SAMPLES
-from tenbin.results.progress import PROGRESS
 from tenbin.results.read import StoredRun, check_schema, parse_result
 
 Signature = tuple[tuple[int, ...], ...]
@@ -65,7 +64,7 @@ class BoardCache:
 
     def state(self) -> BoardState:
         """Return what is known; if runs have changed, a new leaderboard is begun."""
-        found = [one for one in find_runs(self._root) if _is_settled(one)]
+        found = [one for one in find_runs(self._root) if one.finished]
         signature = _signature_of(found)
         with self._lock:
             busy = self._worker is not None and self._worker.is_alive()
@@ -202,11 +201,6 @@ class _Clock:
         if what != self._what:
             self._what, self._began = what, now
         return (now - self._began) / done * (total - done) if done else None
-
-
-def _is_settled(found: Found) -> bool:
-    """Whether a run is finished and nothing writes to it."""
-    return found.finished and not (found.path / PROGRESS).exists()
 
 
 def _signature(path: Path) -> Signature:

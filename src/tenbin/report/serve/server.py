@@ -35,9 +35,10 @@ class Server(ThreadingHTTPServer):
         language: str = "en",
         log: Callable[[str], None] | None = None,
         limits: Limits | None = None,
+        watch: Callable[[int, int], None] | None = None,
     ) -> None:
         messages(language)
-        list_runs(root)
+        list_runs(root, watch)
         self.pages = PageCache(root, language)
         self.boards = BoardCache(root)
         self.log = log
