@@ -105,6 +105,8 @@ export class Board {
 /** How far a value lies from chance to the top of its metric, 0 to 1; null where there is no such scale. */
 export function heatOf(value, column) {
   if (value === null || column.top === null) return null;
+  // Chance is known once documents were read; an accuracy above 0 may be less than that.
+  if (column.n === null && column.chance === null && /^(balanced_)?acc/.test(column.metric)) return null;
   const low = column.higher_is_better ? (column.chance ?? 0) : column.top;
   const high = column.higher_is_better ? column.top : 0;
   return Math.min(1, Math.max(0, (value - low) / (high - low)));

@@ -86,7 +86,7 @@ export class BoardTable {
     const column = this.board.columns[at];
     const said = `${section.name} ${label}`.split(/[\s,]+/);
     const asked = column.kind === "group" ? [say("tasks_count", { n: column.members.length })] : [column.template, `${column.shots}-shot`].filter((part) => !said.includes(part));
-    return [...asked, `${column.metric}${column.unit ? ` ${column.unit}` : ""} ${column.higher_is_better ? "↑" : "↓"}`, ...(column.n === null ? [] : [`n = ${count(column.n)}`])];
+    return [...asked, `${column.metric}${column.unit ? ` ${column.unit}` : ""} ${column.higher_is_better ? "↑" : "↓"}`, ...(column.n === null ? [] : [`n\u00a0=\u00a0${count(column.n)}`])];
   }
 
   common(section) {
