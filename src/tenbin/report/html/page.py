@@ -69,7 +69,15 @@ _SCRIPTS = (
     "history.js",
     "main.js",
 )
-_STYLES = ("page.css", "tables.css", "scores.css", "samples.css", "compare.css", "curve.css", "leaderboard.css")
+_STYLES = (
+    "page.css",
+    "tables.css",
+    "scores.css",
+    "samples.css",
+    "compare.css",
+    "curve.css",
+    "leaderboard.css",
+)
 _MODULE_KEYWORDS = re.compile(r"^import [^;]*;\n|^export (?=function|class|const|async|let)", re.M)
 
 

@@ -1,8 +1,7 @@
 // A leaderboard as views use it: rows, columns in sections, filters, and where links lead.
 
 import { say } from "./elements.js";
-import { SUMMARY } from "./cells.js";
-import { samplesLink } from "./overview.js";
+import { SUMMARY, samplesLink } from "./cells.js";
 
 export class Board {
   constructor(page) {

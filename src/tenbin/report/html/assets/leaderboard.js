@@ -1,13 +1,12 @@
 // The leaderboard: controls, and one of its views: by suite, languages, templates, or two columns.
 
 import { announce, fill, foreign, make, say } from "./elements.js";
-import { indexOf, cellById } from "./cells.js";
+import { cellById, indexOf, samplesLink } from "./cells.js";
 import { Board } from "./board_data.js";
 import { followBoard } from "./board_source.js";
 import { BoardTable } from "./board_table.js";
 import { scatterView } from "./scatter.js";
 import { foldedFigure } from "./figure.js";
-import { samplesLink } from "./overview.js";
 
 export function leaderboardView(query, go) {
   const view = new LeaderboardView(new URLSearchParams(query), go);

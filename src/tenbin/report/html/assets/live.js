@@ -2,7 +2,7 @@
 
 import { announce, fill, foreign, make, say } from "./elements.js";
 import { count, duration, moment, score, span } from "./numbers.js";
-import { whisker } from "./overview.js";
+import { whisker } from "./whisker.js";
 import { Table } from "./table.js";
 
 const SECONDS = 3;
