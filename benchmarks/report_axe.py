@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 MOST_TASKS = 4
+BOARDS = ("languages", "templates", "scatter")
 SIZES = {"wide": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 800}}
 
 
@@ -32,7 +33,8 @@ def addresses(page: Any) -> list[str]:
         for number, known in enumerate(tasks, 1)
         for task in known[:: max(1, len(known) // MOST_TASKS)]
     ]
-    return [view for view in views if view != "samples"] + samples + together(page)
+    boards = [f"leaderboard?by={by}" for by in BOARDS if "leaderboard" in views]
+    return [view for view in views if view != "samples"] + boards + samples + together(page)
 
 
 def together(page: Any) -> list[str]:

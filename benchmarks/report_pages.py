@@ -3,8 +3,8 @@
     python benchmarks/report_pages.py FOLDER
 
 A sweep, ten languages as choice and as generation, two models beside each other, three runs under
-different templates, eight runs, thoughts of reasoning models (in Japanese), and a chat server that
-names choices, with tokens and a cost.
+different templates, eight runs, a leaderboard and thoughts of reasoning models (both in Japanese),
+and a chat server that names choices, with tokens and a cost.
 """
 
 from __future__ import annotations
@@ -60,6 +60,14 @@ def make(pages: Pages) -> None:
     other = ("--tasks", "jcommonsenseqa-1.1-0.3", "--num_fewshot", "1", "--limit", "6")
     pages.report("templates", first, second, pages.run("other", "run", *scripted, *other))
     pages.report("eight", *eight_runs(pages))
+    board = ("--tasks", "japanese_nli,jnli-1.3-0.3,mlogiqa_mcq_en,mlogiqa_mcq_ja")
+    models = [
+        pages.run(name, "run", *scripted, "--model_args", f"fingerprint={name}", *board, *more)
+        for name, more in (("plain", ()), ("tagged", ("--tags", "kept", "--note", "a remark")))
+    ]
+    later = ("--model_args", "fingerprint=plain", "--tasks", "jnli", "--seed", "2")
+    models.append(pages.run("later", "run", *scripted, *later))
+    pages.report("board", *models, second, language="ja")
     thinks = (*scripted, "--model_args", f"text={THOUGHT}", "--tasks", "mlogiqa_gen_ja")
     drawn = ("--thinking", "on", "--gen_kwargs", "temperature=1", "--repeats", "2")
     whole = pages.run("thought", "run", *thinks, *drawn)

@@ -27,6 +27,8 @@ def chromium() -> Iterator[Any]:
 
 # What a view shows last: it is complete once this is there.
 _LAST = {
+    "leaderboard": ".leaderboard :is(.board-legend, .nothing, svg.scatter)",
+    "history": "svg.scatter, .note",
     "overview": "table.scores",
     "languages": "figure img",
     "templates": "ul.conclusions",

@@ -44,7 +44,7 @@ GIVEN: dict[str, str] = {
     "skip_missing": "true", "offline": "true",
     "include_path": "a,b", "allow_outside_files": "true", "trust_tasks": "true",
     "profile": "tenbin", "output_path": "r.json", "overwrite": "true", "export": "mlflow",
-    "export_args": "experiment=e", "cache_dir": "c",
+    "export_args": "experiment=e", "tags": "one,two", "note": "what it is", "cache_dir": "c",
     "no_cache": "true",
     "workers": "2", "ray_address": "auto", "num_gpus": "0.5", "num_cpus": "2", "shard_size": "9",
 }  # fmt: skip

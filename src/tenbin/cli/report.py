@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   tenbin report result.json -o report.html
   tenbin report runs/20260101-120000-mine runs/20260102-120000-other \\
       --charts figures
+  tenbin report runs -o leaderboard.html
   tenbin report result.json --language ja
   tenbin report result.json --scores           (the tables of `tenbin run` too)
   tenbin report --curve runs/my-training -o curves.html
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="run folders or their result.json; the others are compared with the first",
+        help="run folders, their result.json, or folders of runs; several open on a leaderboard",
     )
     parser.add_argument(
         "--curve",
@@ -73,9 +74,10 @@ def execute(options: argparse.Namespace) -> int:
 
     from tenbin.report.charts.draw import import_altair
     from tenbin.report.html.messages import messages
-    from tenbin.report.terminal.console import make_console
+    from tenbin.report.stored_runs import read_runs
+    from tenbin.report.terminal.console import make_console, make_error_console
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.report.terminal.run_line import print_run_line
-    from tenbin.results.read import read_run
 
     import_altair()
     messages(options.language)
@@ -84,11 +86,15 @@ def execute(options: argparse.Namespace) -> int:
     if options.metric:
         raise ConfigError("--metric chooses what --curve draws", "add --curve, or leave it out")
     console = make_console()
-    for path, run in [(path, read_run(path)) for path in options.runs]:
-        print_run_line(path, run.result, console)
+    named, unread = read_runs(options.runs, open_progress().prepare)
+    for name, run in named:
+        print_run_line(name, run.result, console)
         if options.scores or options.all_metrics:
             _print_scores(run, options.all_metrics)
-    write_report(options.runs, Path(options.output), options.language, options.charts)
+    for name, why in unread.items():
+        make_error_console().print(f"not read: {name}: {why}", highlight=False, soft_wrap=True)
+    runs = [run for _, run in named]
+    _write(runs, Path(options.output), options.language, options.charts)
     return 0
 
 
@@ -134,19 +140,30 @@ def write_report(
     charts: str | None = None,
     curve: CurveReport | None = None,
 ) -> None:
-    """Write the page and the charts, and say where they are."""
+    """Write the page and the charts of stored runs, and say where they are."""
+    from tenbin.report.terminal.progress import open_progress
+    from tenbin.results.read import read_run
+
+    read = [read_run(path, open_progress().prepare) for path in runs]
+    _write(read, output, language, charts, curve)
+
+
+def _write(
+    runs: Sequence[StoredRun],
+    output: Path,
+    language: str,
+    charts: str | None,
+    curve: CurveReport | None = None,
+) -> None:
     from pathlib import Path
 
     from tenbin.report.charts.draw import write_charts
     from tenbin.report.html.build import build_page, choose_charts
     from tenbin.report.html.write import write_page
     from tenbin.report.terminal.console import make_console
-    from tenbin.report.terminal.progress import open_progress
-    from tenbin.results.read import read_run
 
     console = make_console()
-    read = [read_run(path, open_progress().prepare) for path in runs]
-    page = build_page(read, language, curve=curve)
+    page = build_page(runs, language, curve=curve)
     folder = write_page(page, output)
     console.print(f"report   {output}", highlight=False, soft_wrap=True)
     if folder is not None:

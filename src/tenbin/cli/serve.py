@@ -36,6 +36,7 @@ def execute(options: argparse.Namespace) -> int:
     from tenbin.report.serve.access import is_loopback
     from tenbin.report.serve.server import Server
     from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.progress import open_progress
     from tenbin.sandbox.printable import visible
 
     import_altair()
@@ -46,14 +47,18 @@ def execute(options: argparse.Namespace) -> int:
     def log(line: str) -> None:
         print(f"tenbin: {visible(line)}", file=sys.stderr, flush=True)
 
+    progress = open_progress()
     server = Server(
         Path(options.folder), options.host, options.port, token, options.language,
         log if options.verbose else None,
+        watch=lambda done, total: progress.prepare("reading results", done, total, "runs"),
     )  # fmt: skip
     console = make_console()
     console.print(f"serving  {options.folder}", highlight=False, soft_wrap=True)
     console.print(f"open     {server.address}", highlight=False, soft_wrap=True)
     console.print("Press Ctrl-C to stop. The pages are read-only.", highlight=False)
+    # Whoever started this in a script waits for the address.
+    sys.stdout.flush()
     try:
         server.serve_forever()
     except KeyboardInterrupt:

@@ -288,6 +288,17 @@ class RunConfig(OptionsRecord):
         "experiment; samples (1000 of each task). Keys come from the environment",
         recorded=False, commands=("run", "sweep"),
     )  # fmt: skip
+    tags: tuple[str, ...] = option(
+        values.TAGS, (), OUTPUT, "NAMES",
+        "comma-separated names for the run, such as baseline,ablation: leaderboards and lists of "
+        "runs show them and can be filtered by them; they change no score",
+        recorded=False,
+    )  # fmt: skip
+    note: str | None = option(
+        values.NOTE, None, OUTPUT, "TEXT",
+        "what you want to remember about the run; shown wherever the run is",
+        recorded=False,
+    )  # fmt: skip
     cache_dir: str | None = option(
         values.PATH, None, MODEL, "DIR", "folder for downloads, converted models and journals",
         also=("data", "preview"),

@@ -140,6 +140,11 @@ class RunOptions(TypedDict, total=False):
     export_args: str | Mapping[str, Any] | None
     """where --export goes: project, entity, mode (online, offline), dir; tracking_uri, experiment;
     samples (1000 of each task). Keys come from the environment"""
+    tags: str | Sequence[str] | None
+    """comma-separated names for the run, such as baseline,ablation: leaderboards and lists of runs
+    show them and can be filtered by them; they change no score"""
+    note: str | None
+    """what you want to remember about the run; shown wherever the run is"""
     cache_dir: str | os.PathLike[str] | None
     """folder for downloads, converted models and journals"""
     no_cache: bool | None

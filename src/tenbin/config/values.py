@@ -18,6 +18,8 @@ DECIDED = "decided"
 _MOST = 10**18
 """Below what 64 bits hold: databases and tables keep numbers in them."""
 _DEEPEST = 8
+_MOST_TAGS, _LONGEST_TAG, _LONGEST_NOTE = 20, 60, 1_000
+"""More would not be legible in a list of runs."""
 
 
 class Kind(NamedTuple):
@@ -186,6 +188,22 @@ def trackers(value: Any) -> tuple[str, ...]:
     if any(name not in ("wandb", "mlflow") for name in given):
         raise ValueError("wandb, mlflow, or both joined by a comma")
     return given
+
+
+def tags(value: Any) -> tuple[str, ...]:
+    """Short names, each once."""
+    found = tuple(dict.fromkeys(names(value)))
+    if any(len(one) > _LONGEST_TAG for one in found) or len(found) > _MOST_TAGS:
+        raise ValueError(f"up to {_MOST_TAGS} names of at most {_LONGEST_TAG} characters")
+    return found
+
+
+def note(value: Any) -> str:
+    """A text of a few sentences."""
+    found = text(value)
+    if len(found) > _LONGEST_NOTE:
+        raise ValueError(f"a text of at most {_LONGEST_NOTE} characters")
+    return found
 
 
 def shots(value: Any) -> tuple[int, ...]:
@@ -377,6 +395,8 @@ SHARE = Kind(whole_or_fraction, "float")
 FRACTION = Kind(fraction, "float | str")
 NAMES = Kind(names, "str | Sequence[str]")
 TRACKERS = Kind(trackers, "str | Sequence[str]")
+TAGS = Kind(tags, "str | Sequence[str]")
+NOTE = Kind(note, "str")
 SHOTS = Kind(shots, "int | str | Sequence[int]")
 LIMITS = Kind(limits, "float | str | Sequence[float]")
 UNTIL = Kind(until, "float | str | Sequence[float]")

@@ -151,6 +151,8 @@ def record(
         "group_definitions": group_definitions(groups),
         "chosen_by": {s.cell.id: dict(s.chosen_by) for s in setups if s.chosen_by},
         "skipped": dict(execution.skipped),
+        "tags": list(config.tags),
+        "note": config.note,
     }
     return result.model_copy(update={name: value for name, value in rare.items() if value})
 

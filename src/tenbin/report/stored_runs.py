@@ -8,21 +8,27 @@ from pathlib import Path
 from tenbin.analysis.leaderboard.models import COLUMNS, Source
 from tenbin.errors import ResultError
 from tenbin.report.serve.index import find_runs
-from tenbin.results.folder import RESULT
-from tenbin.results.read import StoredRun, read_run
+from tenbin.results.folder import is_run
+from tenbin.results.read import StoredRun, Watch, read_run
 
 
-def read_sources(paths: Sequence[str | Path]) -> tuple[list[Source], dict[str, str]]:
-    """The runs, and for those of a folder that cannot be read, why.
+def read_runs(
+    paths: Sequence[str | Path], watch: Watch | None = None
+) -> tuple[list[tuple[str, StoredRun]], dict[str, str]]:
+    """The runs with their names, and for those of a folder that cannot be read, why.
+
+    Args:
+        paths: Run folders, their result.json, or folders of runs.
+        watch: Told what is read whenever samples are.
 
     Raises:
         ResultError: A run that is named cannot be read, or there is none at all.
     """
-    sources: list[Source] = []
+    runs: list[tuple[str, StoredRun]] = []
     unread: dict[str, str] = {}
     for path in map(Path, paths):
-        if not path.is_dir() or (path / RESULT).exists():
-            sources.append(source_of(str(path), read_run(path)))
+        if not path.is_dir() or is_run(path):
+            runs.append((str(path), read_run(path, watch)))
             continue
         for found in find_runs(path):
             name = str(path / found.name)
@@ -30,14 +36,24 @@ def read_sources(paths: Sequence[str | Path]) -> tuple[list[Source], dict[str, s
                 unread[name] = "it has not finished"
                 continue
             try:
-                sources.append(source_of(name, read_run(found.path)))
+                runs.append((name, read_run(found.path, watch)))
             except ResultError as error:
                 unread[name] = error.message
-    if not sources:
+    if not runs:
         named = ", ".join(map(str, paths))
         why = "; ".join(f"{name}: {reason}" for name, reason in unread.items())
         raise ResultError(f"{named}: no stored run there", why or "name run folders or result.json")
-    return sources, unread
+    return runs, unread
+
+
+def read_sources(paths: Sequence[str | Path]) -> tuple[list[Source], dict[str, str]]:
+    """The same as sources of a leaderboard.
+
+    Raises:
+        ResultError: A run that is named cannot be read, or there is none at all.
+    """
+    runs, unread = read_runs(paths)
+    return [source_of(name, run) for name, run in runs], unread
 
 
 def source_of(name: str, run: StoredRun) -> Source:

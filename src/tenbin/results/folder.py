@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from glob import escape
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tenbin.errors import ConfigError
 from tenbin.files.atomic import remove_abandoned
@@ -28,6 +28,8 @@ from tenbin.files.disk_errors import unwritten, writing
 
 RESULT, SAMPLES, RUN_FILE = "result.json", "samples.parquet", "run.yaml"
 REMEDY = "name another place with --output_path: all answers are kept in the journal"
+BESIDE_RESULT = "result.run"
+"""The folder of a run whose results were asked for as a file named result.json."""
 _PARTIALS = ".*.partial"
 _OF_ONE_RUN = ("sweep.json", "report.html")
 """Files that other commands put into the folder about the run that was there then."""
@@ -133,6 +135,21 @@ class RunFolder:
     """Where the user asked for result.json; the folder has one too."""
     lock: FolderLock | None = None
     """Keeps other runs out; None: nobody was kept out."""
+
+
+def run_name(path: str | PurePath) -> str:
+    """What the user called a run: `small` for small.json, small.run and small/result.json."""
+    place = PurePath(path)
+    place = place.parent if place.name in (RESULT, BESIDE_RESULT) else place
+    return place.stem if place.suffix in (".json", ".run") else place.name
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a finished run itself, and no mere copy of the result of one in it."""
+    if not os.path.lexists(folder / RESULT):
+        return False
+    copied = os.path.lexists(folder / BESIDE_RESULT / RESULT)
+    return not copied or os.path.lexists(folder / SAMPLES)
 
 
 def choose_folder(output_path: str | None, model: str, stamp: str) -> RunFolder:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from tenbin.errors import ResultError
 from tenbin.files.json_text import parse_json
-from tenbin.results.folder import RESULT, SAMPLES
+from tenbin.results.folder import BESIDE_RESULT, RESULT, SAMPLES, is_run
 from tenbin.results.migrate import migrate
 from tenbin.results.schema import SCHEMA_VERSION, RunResult, Sample, result_fault
 from tenbin.results.schema.sample import (
@@ -127,6 +127,8 @@ def read_run(path: str | Path, watch: Watch | None = None) -> StoredRun:
     if place.suffix == ".json" and place.with_suffix(".run").is_dir():
         place, copy = place.with_suffix(".run"), place
     folder = place.parent if place.name == RESULT else place
+    if not is_run(folder) and is_run(folder / BESIDE_RESULT):
+        folder, copy = folder / BESIDE_RESULT, folder / RESULT
     document, version = _read_document(folder / RESULT, path)
     if copy is not None and copy.exists() and _read_document(copy, path)[0] != document:
         raise ResultError(f"{copy} and {folder / RESULT} are not of one run", _AGAIN)

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import tenbin
+from tenbin.analysis.leaderboard.build import LeaderboardBuilder
 from tenbin.analysis.leaderboard.build import build_leaderboard as build
 from tenbin.analysis.leaderboard.models import Source
+from tenbin.analysis.leaderboard.ranking import UnreadableRunsError
 from tenbin.analysis.leaderboard.report import LeaderboardCell, LeaderboardReport
 from tenbin.backends.scripted import ScriptedBackend
 from tenbin.errors import ConfigError, ResultError
@@ -299,3 +301,52 @@ def test_what_cannot_be_built(sources: Sequence[Source], runs: dict[str, tenbin.
     lost = replace(sources[0], samples=list)
     with pytest.raises(ResultError, match="no sample has an outcome"):
         build([lost, *sources[1:]])
+
+
+def test_ranks_follow_scores(sources: Sequence[Source]) -> None:
+    builder = LeaderboardBuilder(sources)
+    before = builder.report()
+    assert [one.value for one in before.cells[0]] and not any(
+        one.ranked for row in before.cells for one in row
+    )
+    steps: list[tuple[str, int, int]] = []
+    builder.rank(watch=lambda *step: steps.append(step))
+    after = builder.report()
+    assert after == build(sources)
+    assert [[one.value for one in row] for row in after.cells] == [
+        [one.value for one in row] for row in before.cells
+    ]
+    assert ("reading runs", 0, 3) in steps and steps[-1] == ("ranking columns", 3, 4)
+
+
+def test_chance_is_the_mean_over_documents(sources: Sequence[Source]) -> None:
+    report = build(sources)
+    chances = {column.label: column.chance for column in report.columns}
+    assert chances["jnli"] == pytest.approx(1 / 3)
+    members = [chances[name] for name in ("jnli", "jnli_neg", "janli")]
+    assert chances["japanese_nli"] == pytest.approx(sum(map(float, members)) / 3)  # type: ignore[arg-type]
+
+
+def test_all_unreadable_runs_are_named(sources: Sequence[Source]) -> None:
+    def broken() -> Any:
+        raise ResultError("cut short")
+
+    damaged = [replace(one, samples=broken) for one in sources[:2]]
+    with pytest.raises(UnreadableRunsError, match="cut short") as caught:
+        LeaderboardBuilder([*damaged, sources[2]]).rank()
+    assert set(caught.value.reasons) == {one.name for one in damaged}
+
+
+def test_a_history_has_the_runs_of_one_name(runs: dict[str, tenbin.Run]) -> None:
+    called = {"model": {"model": "here/mine"}}
+    old = source("old", runs["one"], date="2026-01-01", tags=["first"], note="begun", **called)
+    new = source("new", runs["two"], date="2026-02-01", **called)
+    builder = LeaderboardBuilder([old, new, source("else", runs["three"])])
+    (history,) = builder.histories()
+    assert history.name == "mine" and [run.name for run in history.runs] == [new.name, old.name]
+    assert history.runs[1].tags == ("first",) and history.runs[1].note == "begun"
+    assert history.runs[0].fingerprint != history.runs[1].fingerprint
+    report = builder.report()
+    found = {report.columns[one.column].label: one.value for one in history.runs[1].scores}
+    assert found["jnli"] == runs["one"].scores["jnli-1.3-0.2"]["acc"]
+    assert found["japanese_nli"] == runs["one"].groups["japanese_nli"]["acc"]

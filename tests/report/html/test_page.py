@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -149,3 +150,10 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be written"):
         write_page(hostile_page(), tmp_path / "file" / "a.html")
+
+
+def test_scripts_share_no_name() -> None:
+    """All scripts are one scope: of two functions of one name, the first would be lost."""
+    defined = re.findall(r"^(?:async )?(?:const|let|class|function) (\w+)", script(), re.M)
+    assert len(defined) > 100
+    assert [name for name, times in Counter(defined).items() if times > 1] == []

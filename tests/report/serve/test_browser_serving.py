@@ -31,13 +31,14 @@ def served(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
 
 def test_runs_open_alone_and_together(served: tuple[Server, Path], open_page: OpenPage) -> None:
     server, _ = served
-    page = open_page(server.address)
+    page = open_page(server.address, "#/runs")
     page.get_by_role("link", name="second").click()
     page.wait_for_selector("table.scores")
     page.goto(page.url.split("#")[0] + "#/samples?run=1&task=made&doc=d000004")
     page.wait_for_selector(".sample h2")
     assert "質問4は何ですか。" in page.locator(".sample").inner_text()
     page.locator("a.brand").click()
+    page.get_by_role("link", name="Runs").click()
     page.get_by_label("Select first").check()
     page.get_by_label("Select second").check()
     page.get_by_role("link", name="Open selected runs").click()
@@ -62,7 +63,7 @@ def test_a_run_going_on_is_followed(served: tuple[Server, Path], open_page: Open
         )  # fmt: skip
 
     progress(4)
-    page = open_page(server.address)
+    page = open_page(server.address, "#/runs")
     page.wait_for_selector(".running-run")
     shown = page.locator(".running-run").inner_text()
     assert "4 of 9 requests answered" in shown and "0.500" in shown and "0.250" in shown
@@ -82,7 +83,7 @@ def test_a_damaged_run_is_named_beside_the_others(
     for name, content in (("i-bad", "[" * 50_000), ("worse", '{"schema_version": 99}')):
         (root / name).mkdir()
         (root / name / "result.json").write_text(content)
-    page = open_page(server.address)
+    page = open_page(server.address, "#/runs")
     page.wait_for_selector(".damaged-run")
     shown = page.locator(".running").inner_text()
     assert "i-bad" in shown and "result.json is nested too deeply" in shown
@@ -110,7 +111,7 @@ def test_a_stopped_run_is_listed_and_opened_as_partial(
     if progress:
         told = {"state": "stopped", "model": "m", "started": now, "updated": now}
         write_progress(folder, {**told, "requests": 40, "answered": 12, "cells": []})
-    page = open_page(server.address)
+    page = open_page(server.address, "#/runs")
     page.wait_for_selector(".running-run" if progress else "table.scores")
     if progress:
         assert "stopped early" in page.locator(".running-run").inner_text()

@@ -18,9 +18,17 @@ from tenbin.analysis.leaderboard.columns import (
     places_of,
     why_missing,
 )
+from tenbin.analysis.leaderboard.history import ModelHistory, histories
 from tenbin.analysis.leaderboard.marks import is_comparable, marks, reference_of
 from tenbin.analysis.leaderboard.models import Model, Source, models_of
-from tenbin.analysis.leaderboard.ranking import Documents, Part, group_top, parts_of
+from tenbin.analysis.leaderboard.ranking import (
+    Documents,
+    Part,
+    ReadDocuments,
+    Watch,
+    group_top,
+    parts_of,
+)
 from tenbin.analysis.leaderboard.report import (
     By,
     LeaderboardCell,
@@ -36,6 +44,10 @@ from tenbin.version import __version__
 SCHEMA_VERSION = 1
 _ENGLISH = "en"
 _ALONE = "no other model has a comparable score"
+
+
+def _nobody(what: str, done: int, total: int) -> None:
+    """Tell nobody how far it is."""
 
 
 def build_leaderboard(
@@ -56,33 +68,113 @@ def build_leaderboard(
         ConfigError: A kind of difference is unknown.
         ResultError: There is no score, or a run is damaged.
     """
-    unknown = [kind for kind in allow if kind not in KINDS]
-    if unknown:
-        raise ConfigError(f"--allow {unknown[0]}: unknown", f"what may differ: {', '.join(KINDS)}")
-    models = models_of(sources)
-    columns = {
-        key: _Column.of(key, places, models, allow) for key, places in places_of(models).items()
-    }
-    arranged = arrange([(key, column.reference) for key, column in columns.items()], by)
-    if not arranged:
-        raise ResultError(
-            "the runs have no score to show", "a sweep on a budget is shown by `tenbin sweep RUN`"
+    builder = LeaderboardBuilder(sources, allow, unread)
+    builder.rank(by)
+    return builder.report(by)
+
+
+class LeaderboardBuilder:
+    """A leaderboard in steps: scores are there at once, ranks after all documents were read."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        allow: Sequence[str] = (),
+        unread: Mapping[str, str] | None = None,
+    ) -> None:
+        """Find the rows, the columns and what is not comparable.
+
+        Args:
+            sources: Stored runs.
+            allow: Kinds of difference with which cells are ranked together all the same.
+            unread: Runs of a folder that could not be read → why.
+
+        Raises:
+            ConfigError: A kind of difference is unknown.
+        """
+        if unknown := [kind for kind in allow if kind not in KINDS]:
+            hint = f"what may differ: {', '.join(KINDS)}"
+            raise ConfigError(f"--allow {unknown[0]}: unknown", hint)
+        self._unread = unread or {}
+        self._models = models_of(sources)
+        self._columns = {
+            key: _Column.of(key, places, self._models, allow)
+            for key, places in places_of(self._models).items()
+        }
+        self._ranked: dict[Key, _Ranked] = {}
+
+    def arranged(self, by: By) -> list[Arranged]:
+        """The columns in their order, with sections and labels.
+
+        Raises:
+            ResultError: There is none.
+        """
+        found = arrange([(key, column.reference) for key, column in self._columns.items()], by)
+        if not found:
+            raise ResultError(
+                "the runs have no score to show",
+                "a sweep on a budget is shown by `tenbin sweep RUN`",
+            )
+        return found
+
+    def rank(
+        self, by: By = "suite", read: ReadDocuments | None = None, watch: Watch = _nobody
+    ) -> None:
+        """Read documents and rank the models of each column.
+
+        Args:
+            by: Which columns: those that are shown in this arrangement.
+            read: Reads the documents of a run.
+            watch: Is told how far this is.
+
+        Raises:
+            UnreadableRunsError: Runs are damaged.
+        """
+        keys = [one.key for one in self.arranged(by)]
+        documents = Documents(self._models, read)
+        for key in keys:
+            self._columns[key].announce(documents)
+        documents.read(watch)
+        for number, key in enumerate(keys):
+            watch("ranking columns", number, len(keys))
+            self._ranked[key] = self._columns[key].ranking(documents)
+
+    def report(self, by: By = "suite") -> LeaderboardReport:
+        """The leaderboard, with the ranks that are known by now.
+
+        Raises:
+            ResultError: There is no score.
+        """
+        built = [
+            self._columns[one.key].build(one, self._ranked.get(one.key))
+            for one in self.arranged(by)
+        ]
+        order = _order(built[0])
+        report = LeaderboardReport(
+            tenbin_version=__version__,
+            schema_version=SCHEMA_VERSION,
+            by=by,
+            models=tuple(_described(self._models[at]) for at in order),
+            columns=tuple(column for column, _ in built),
+            cells=tuple(tuple(cells[at] for _, cells in built) for at in order),
+            unread=self._unread,
         )
-    documents = Documents(models)
-    for one in arranged:
-        columns[one.key].announce(documents)
-    built = [columns[one.key].build(one, documents) for one in arranged]
-    order = _order(built[0])
-    report = LeaderboardReport(
-        tenbin_version=__version__,
-        schema_version=SCHEMA_VERSION,
-        by=by,
-        models=tuple(_described(models[at]) for at in order),
-        columns=tuple(column for column, _ in built),
-        cells=tuple(tuple(cells[at] for _, cells in built) for at in order),
-        unread=unread or {},
-    )
-    return _with_gaps(report) if by == "language" else report
+        return _with_gaps(report) if by == "language" else report
+
+    def histories(self, by: By = "suite") -> list[ModelHistory]:
+        """The runs of each model by date; positions of columns are those of the report."""
+        places = [(one.key, self._columns[one.key].metric) for one in self.arranged(by)]
+        sources = [source for model in self._models for source in model.sources]
+        return histories(sources, {key: (at, metric) for at, (key, metric) in enumerate(places)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """What the documents of a column say."""
+
+    ranking: Ranking | str
+    """The ranks, or why there are none."""
+    chance: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +222,29 @@ class _Column:
         if not isinstance(self.parts, str):
             documents.want(self.ranked, self.parts)
 
+    def ranking(self, documents: Documents) -> _Ranked:
+        """Rank the comparable cells."""
+        if isinstance(self.parts, str):
+            return _Ranked(self.parts, None)
+        top = self._top()
+        return _Ranked(
+            documents.rank(self.ranked, self.parts, self.metric, top),
+            documents.chance(self.ranked, self.parts, top),
+        )
+
     def build(
-        self, arranged: Arranged, documents: Documents
+        self, arranged: Arranged, ranked: _Ranked | None
     ) -> tuple[LeaderboardColumn, list[LeaderboardCell]]:
-        """The column, and its cells in the order of the models."""
+        """The column, and its cells in the order of the models; None: not ranked yet."""
         column = self._described(arranged)
         cells = {at: self._cell(at) for at in self.places}
         cells |= {at: LeaderboardCell(missing=why) for at, why in self.missing.items()}
-        found = self._ranking(documents, column.top)
+        if ranked is not None:
+            column = replace(column, chance=ranked.chance)
+        found = None if ranked is None else ranked.ranking
         if isinstance(found, str):
             column = replace(column, reason=found)
-        else:
+        elif found is not None:
             column = replace(column, n=found.n, clusters=found.clusters, reason=found.reason)
             for place, own in zip(self.ranked, found.models, strict=True):
                 cells[place.model] = replace(
@@ -155,10 +259,11 @@ class _Column:
                 )
         return column, [cells[at] for at in range(len(cells))]
 
-    def _ranking(self, documents: Documents, top: float | None) -> Ranking | str:
-        if isinstance(self.parts, str):
-            return self.parts
-        return documents.rank(self.ranked, self.parts, self.metric, top)
+    def _top(self) -> float | None:
+        """The highest value there can be; None for perplexities."""
+        place = self.reference
+        mean = group_mean(place, self.metric) if place.group else ""
+        return top_of(place.details[self.metric]) if isinstance(mean, str) else group_top(mean)
 
     def _cell(self, at: int) -> LeaderboardCell:
         place = self.places[at]
@@ -171,6 +276,7 @@ class _Column:
             high=score.detail.high,
             n=score.detail.n,
             run=place.source,
+            id=place.id,
             differences=self.marks[at],
         )
 
@@ -178,7 +284,6 @@ class _Column:
         place = self.reference
         detail = place.details[self.metric]
         if isinstance(arranged.key, GroupKey):
-            mean = group_mean(place, self.metric)
             return LeaderboardColumn(
                 label=arranged.label,
                 section=arranged.section,
@@ -186,7 +291,7 @@ class _Column:
                 id=place.id,
                 metric=self.metric,
                 unit=detail.unit,
-                top=top_of(detail) if isinstance(mean, str) else group_top(mean),
+                top=self._top(),
                 higher_is_better=detail.higher_is_better,
                 members=tuple(place.members),
             )
@@ -198,7 +303,7 @@ class _Column:
             id=place.id,
             metric=self.metric,
             unit=detail.unit,
-            top=top_of(detail),
+            top=self._top(),
             higher_is_better=detail.higher_is_better,
             task=config.task,
             version=config.version,
@@ -237,7 +342,12 @@ def _described(model: Model) -> LeaderboardModel:
         model.name,
         newest.model,
         newest.fingerprint,
-        tuple(LeaderboardRun(source.name, source.result.date) for source in model.sources),
+        tuple(
+            LeaderboardRun(
+                source.name, source.result.date, tuple(source.result.tags), source.result.note
+            )
+            for source in model.sources
+        ),
     )
 
 

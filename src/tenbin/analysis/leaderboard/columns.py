@@ -16,10 +16,11 @@ from tenbin.analysis.compare.pairs import Pair, Wanted
 from tenbin.analysis.leaderboard.models import Model
 from tenbin.results.schema import CellConfig, MetricDetail, MetricScore, RunResult
 
-_NOT_SCORED = {
+NOT_SCORED = {
     "part": "a sweep on a budget has no score of a single prompt",
     "select": "its documents only chose a template",
 }
+"""Role of a cell without a score of its own → why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def places_of(models: Sequence[Model]) -> dict[Key, list[Place]]:
                     place = Place(at, number, result, id, True)
                     groups.setdefault(group_key(result, id), {}).setdefault(at, place)
             for id, config in result.configs.items():
-                if config.role not in _NOT_SCORED:
+                if config.role not in NOT_SCORED:
                     place = Place(at, number, result, id, False)
                     tasks.setdefault(task_key(result, id), {}).setdefault(at, place)
     return {key: list(found.values()) for key, found in [*groups.items(), *tasks.items()]}
@@ -170,13 +171,13 @@ def _of_task(results: Sequence[RunResult], key: TaskKey, ids: Sequence[str]) -> 
         yield from (result.skipped[id] for id in (*ids, key.task) if id in result.skipped)
     for result in results:
         for id, config in result.configs.items():
-            if config.role in _NOT_SCORED and task_key(result, id) == key:
-                yield _NOT_SCORED[config.role or ""]
+            if config.role in NOT_SCORED and task_key(result, id) == key:
+                yield NOT_SCORED[config.role or ""]
     others = [
         task_key(result, id)
         for result in results
         for id, config in result.configs.items()
-        if config.task == key.task and config.role not in _NOT_SCORED
+        if config.task == key.task and config.role not in NOT_SCORED
     ]
     if others:
         yield f"run with {'; '.join(dict.fromkeys(told_apart(one, key) for one in others))}"

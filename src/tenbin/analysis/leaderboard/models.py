@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from tenbin.analysis.compare.comparability import setting
-from tenbin.results.folder import RESULT
+from tenbin.results.folder import run_name
 from tenbin.results.schema import RunResult, Sample
 
 _OF_THE_MODEL = (
@@ -55,7 +55,7 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
         key = (source.result.fingerprint, source.result.model_name, *own)
         rows.setdefault(key, []).append(source)
     newest = [sorted(own, key=lambda one: one.result.date, reverse=True) for own in rows.values()]
-    names = [_name(own[0]) for own in newest]
+    names = [called(own[0]) for own in newest]
     counts = Counter(names)
     names = [
         name if counts[name] == 1 else _told_apart(name, own[0])
@@ -64,22 +64,15 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
     return [Model(name, tuple(own)) for name, own in zip(_numbered(names), newest, strict=True)]
 
 
-def _name(run: Source) -> str:
+def called(run: Source) -> str:
     """What the backend calls the model; the scripted one calls every model by its own name."""
     name = PurePath(run.result.model_name).name or run.result.model_name
-    return _stem(run.name) if name == (run.result.engine or {}).get("name") else name
-
-
-def _stem(path: str) -> str:
-    """What the user called a run: `small` for small.json, small.run and small/result.json."""
-    place = PurePath(path)
-    place = place.parent if place.name == RESULT else place
-    return place.stem if place.suffix in (".json", ".run") else place.name
+    return run_name(run.name) if name == (run.result.engine or {}).get("name") else name
 
 
 def _told_apart(name: str, run: Source) -> str:
     """A name that another row has too, with what the user called the run."""
-    stem = _stem(run.name)
+    stem = run_name(run.name)
     return stem if name in stem else f"{name} {stem}"
 
 

@@ -19,6 +19,10 @@ class LeaderboardRun:
     name: str
     """How the user knows it: its path."""
     date: str
+    tags: tuple[str, ...] = ()
+    """What the user tagged it with."""
+    note: str | None = field(default=None, metadata=ABSENT)
+    """What the user noted about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class LeaderboardColumn:
     clusters: int | None = None
     reason: str | None = None
     """Why there are no rank intervals; None if there are."""
+    chance: float | None = None
+    """Of an accuracy: what guessing among the choices would score, if that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,8 @@ class LeaderboardCell:
     n: int | None = None
     run: int | None = None
     """Position among the model's runs."""
+    id: str | None = None
+    """What that run calls the task or group."""
     missing: str | None = None
     """Why there is no value; None if there is one."""
     differences: tuple[Difference, ...] = ()

@@ -14,6 +14,7 @@ from tenbin.report.charts.differences import difference_chart
 from tenbin.report.charts.distribution import distribution_chart
 from tenbin.report.charts.draw import DARK, LIGHT, Chart, draw_svg, svg_size
 from tenbin.report.charts.languages import language_charts
+from tenbin.report.charts.leaderboard import leaderboard_chart
 from tenbin.report.charts.option_order import option_order_chart
 from tenbin.report.charts.scores import score_chart
 from tenbin.report.charts.templates import template_chart
@@ -25,13 +26,15 @@ from tenbin.report.html.analyses import (
 )
 from tenbin.report.html.comparison import baseline_rows, review_differences
 from tenbin.report.html.curve import page_curve
+from tenbin.report.html.leaderboard import review_leaderboard
 from tenbin.report.html.messages import messages
 from tenbin.report.html.model import PageChart, PageReading, PageStep, PageSummary, RunSummary
 from tenbin.report.html.page import Page
-from tenbin.report.html.run_names import differing_settings, file_name, name_page_runs
+from tenbin.report.html.run_names import differing_settings, name_page_runs
 from tenbin.report.html.sample import Explain, Filters
 from tenbin.report.html.sample_blocks import Blocks, pack_samples
 from tenbin.report.html.summary import result_details, run_summary
+from tenbin.results.folder import run_name
 from tenbin.results.read import StoredRun
 from tenbin.version import __version__
 
@@ -79,6 +82,7 @@ def build_page(
         consistency=review_languages(runs, names),
         comparison=review_differences(runs, names, aligned, blocks),
         curve=None if curve is None else page_curve(curve),
+        leaderboard=review_leaderboard(runs),
         home=home,
     )
     charts = choose_charts(summary, language)
@@ -101,6 +105,8 @@ def choose_charts(summary: PageSummary, language: str) -> list[Chart]:
     charts: list[Chart | None] = [score_chart(summary.runs, summary.aligned, say)]
     if summary.curve is not None:
         charts += curve_charts(summary.curve, say)
+    if summary.leaderboard is not None and summary.leaderboard.report is not None:
+        charts.append(leaderboard_chart(summary.leaderboard.report, say))
     for number, sweep in enumerate(summary.sweeps, 1):
         if sweep is None:
             continue
@@ -140,7 +146,7 @@ def _drawn(chart: Chart, blocks: Blocks) -> PageChart:
 def _run(name: str, run: StoredRun, blocks: Blocks, explain: Explain) -> RunSummary:
     samples = pack_samples(run.result, run.samples(), blocks, explain)
     details = blocks.add(result_details(run.result))
-    return run_summary(name, file_name(run.path), run.result, samples, details)
+    return run_summary(name, run_name(run.path), run.result, samples, details)
 
 
 class Explainer:

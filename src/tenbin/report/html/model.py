@@ -16,6 +16,7 @@ from tenbin.analysis.option_order.report import OptionOrderReport
 from tenbin.analysis.sweep.distribution import PromptDistribution
 from tenbin.analysis.sweep.task_sweep import TaskSweep
 from tenbin.report.html.curve import PageCurve
+from tenbin.report.html.leaderboard import PageLeaderboard
 from tenbin.results.schema import SampledAnswer
 
 
@@ -286,9 +287,13 @@ class PageSummary:
     comparison: PageComparison | None = None
     curve: PageCurve | None = None
     """Learning curves; the run is then that of the newest checkpoint."""
+    leaderboard: PageLeaderboard | None = None
+    """None for a single run."""
     charts: Mapping[str, PageChart] | None = None
     listing: bool = False
     """Whether the page lists the runs of a served folder."""
+    stored: int = 0
+    """How many runs of that folder have scores."""
     home: str | None = None
     """Address of that list, on a page that a server shows."""
 

@@ -60,9 +60,24 @@ _SCRIPTS = (
     "samples.js",
     "details.js",
     "live.js",
+    "board_data.js",
+    "board_source.js",
+    "board_card.js",
+    "board_table.js",
+    "scatter.js",
+    "leaderboard.js",
+    "history.js",
     "main.js",
 )
-_STYLES = ("page.css", "tables.css", "scores.css", "samples.css", "compare.css", "curve.css")
+_STYLES = (
+    "page.css",
+    "tables.css",
+    "scores.css",
+    "samples.css",
+    "compare.css",
+    "curve.css",
+    "leaderboard.css",
+)
 _MODULE_KEYWORDS = re.compile(r"^import [^;]*;\n|^export (?=function|class|const|async|let)", re.M)
 
 

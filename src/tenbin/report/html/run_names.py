@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from tenbin.report.export.names import model_label
 from tenbin.report.html.model import DifferingSetting
-from tenbin.results.folder import RESULT
+from tenbin.results.folder import run_name
 from tenbin.results.read import StoredRun
 
 _OF_THE_PLACE = ("tasks", "output_path", "cache_dir", "no_cache", "data_dir", "offline", "report")
@@ -41,17 +40,11 @@ def name_page_runs(runs: Sequence[StoredRun]) -> list[str]:
 def _model_or_file(run: StoredRun) -> str:
     """The model's name; the scripted backend calls every model by its own name."""
     name = model_label(run.result)
-    return file_name(run.path) if name == (run.result.engine or {}).get("name") else name
-
-
-def file_name(path: Path) -> str:
-    """What the user called a run: `small` for small.run and small/result.json."""
-    place = path.parent if path.name == RESULT else path
-    return place.name.removesuffix(".run").removesuffix(".json")
+    return run_name(run.path) if name == (run.result.engine or {}).get("name") else name
 
 
 def _told_apart(name: str, run: StoredRun) -> str:
-    own = file_name(run.path)
+    own = run_name(run.path)
     return own if name in own else f"{name} ({own})"
 
 

@@ -1,13 +1,15 @@
 """Answers requests; read-only.
 
 /                       the runs of the folder, as a page that polls /runs.json
-/runs.json              the same as JSON
+/runs.json?known=MARK   the same as JSON, if it is no longer what the mark says
+/leaderboard.json?known=MARK   the leaderboard of all runs, as far as it is known
 /report?run=A&run=B     the report of these runs
 /blocks/KEY/NUMBER      a block of a report's samples
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -21,7 +23,7 @@ from tenbin.report.html.model import PageSummary
 from tenbin.report.html.page import Page, Place, content_policy, page_text
 from tenbin.report.html.sample_blocks import Blocks
 from tenbin.report.serve.access import HEADERS
-from tenbin.report.serve.index import list_runs
+from tenbin.report.serve.index import find_runs, list_runs
 from tenbin.report.serve.pages import PageCache, UnknownRunError
 from tenbin.report.serve.request_limits import Incoming, send_within
 from tenbin.version import __version__
@@ -111,9 +113,10 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/":
             return _shown(_listing_page(pages), "")
         if path == "/runs.json":
-            runs = {"runs": list_runs(pages.root)}
-            listed = json.dumps(runs, ensure_ascii=False, allow_nan=False)
-            return listed.encode(), "application/json", {}
+            return _listed(pages, query.get("known", [""])[0]), "application/json", {}
+        if path == "/leaderboard.json":
+            known = query.get("known", [""])[0]
+            return self.server.boards.answer(known), "application/json", {}
         if path == "/report":
             names = query.get("run", [])
             key, page = pages.open(names)
@@ -176,6 +179,15 @@ def _shown(page: Page, blocks: str) -> tuple[bytes, str, dict[str, str]]:
     return content, "text/html; charset=utf-8", {"Content-Security-Policy": policy}
 
 
+def _listed(pages: PageCache, known: str) -> bytes:
+    """The runs as JSON; without them if they are what the page knows."""
+    listed = json.dumps(list_runs(pages.root), ensure_ascii=False, allow_nan=False)
+    mark = hashlib.sha256(listed.encode()).hexdigest()[:24]
+    return f'{{"mark": "{mark}", "runs": {"null" if mark == known else listed}}}'.encode()
+
+
 def _listing_page(pages: PageCache) -> Page:
     title = pages.root.name or str(pages.root)
-    return Page("tenbin", PageSummary(__version__, title, listing=True), Blocks(), pages.language)
+    stored = sum(found.finished for found in find_runs(pages.root))
+    summary = PageSummary(__version__, title, listing=True, stored=stored)
+    return Page("tenbin", summary, Blocks(), pages.language)

@@ -7,7 +7,7 @@ as damaged with the reason, and never keeps others from being listed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tenbin.errors import ConfigError, ResultError
+from tenbin.report.serve.headlines import headlines, tags
 from tenbin.report.serve.served_files import (
     DamagedError,
     check_plain,
@@ -24,7 +25,7 @@ from tenbin.report.serve.served_files import (
     read_json,
     text,
 )
-from tenbin.results.folder import RESULT
+from tenbin.results.folder import RESULT, is_run
 from tenbin.results.progress import PROGRESS
 from tenbin.results.read import check_schema
 
@@ -55,7 +56,7 @@ def find_runs(root: Path) -> list[Found]:
         raise ConfigError(f"{root}: no such folder", "name the folder that runs are written to")
     found = []
     for folder in _folders(root, 0):
-        finished = os.path.lexists(folder / RESULT)
+        finished = is_run(folder)
         if finished or os.path.lexists(folder / PROGRESS):
             # File names need not be valid UTF-8.
             name = folder.relative_to(root).as_posix().encode("utf-8", "backslashreplace").decode()
@@ -77,9 +78,18 @@ def _folders(folder: Path, depth: int) -> Iterator[Path]:
             yield from _folders(Path(entry.path), depth + 1)
 
 
-def list_runs(root: Path) -> list[dict[str, Any]]:
-    """Return what the list of runs shows of each, newest first."""
-    rows = [_row(found) for found in find_runs(root)]
+def list_runs(root: Path, watch: Callable[[int, int], None] | None = None) -> list[dict[str, Any]]:
+    """Return what the list of runs shows of each, newest first.
+
+    Args:
+        root: The folder.
+        watch: Is told how many runs were read, of how many.
+    """
+    rows, found = [], find_runs(root)
+    for done, one in enumerate(found, 1):
+        rows.append(_row(one))
+        if watch is not None:
+            watch(done, len(found))
     return sorted(rows, key=lambda row: str(row["date"]), reverse=True)
 
 
@@ -129,6 +139,9 @@ def _finished(file: Path, signature: tuple[int, ...]) -> dict[str, Any]:
             for one in failures.values()
             for n in mapping(one, "failures").values()
         ),
+        "tags": tags(document),
+        "note": text(document.get("note"), "note"),
+        "scores": headlines(document),
     }
 
 

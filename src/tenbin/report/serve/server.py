@@ -15,6 +15,7 @@ from tenbin.report.html.messages import messages
 from tenbin.report.serve.access import Access
 from tenbin.report.serve.handler import BUSY, Handler
 from tenbin.report.serve.index import list_runs
+from tenbin.report.serve.leaderboards import BoardCache
 from tenbin.report.serve.pages import PageCache
 from tenbin.report.serve.request_limits import Limits
 
@@ -34,10 +35,12 @@ class Server(ThreadingHTTPServer):
         language: str = "en",
         log: Callable[[str], None] | None = None,
         limits: Limits | None = None,
+        watch: Callable[[int, int], None] | None = None,
     ) -> None:
         messages(language)
-        list_runs(root)
+        list_runs(root, watch)
         self.pages = PageCache(root, language)
+        self.boards = BoardCache(root)
         self.log = log
         self.limits = limits or Limits()
         self._slots = BoundedSemaphore(self.limits.connections)

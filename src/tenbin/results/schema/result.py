@@ -122,6 +122,12 @@ class RunResult(Record):
     run_id: str | None = Field(
         default=None, description="Hash of the model, the data and all settings that affect scores."
     )
+    tags: list[str] = Field(
+        default_factory=list, description="With `--tags`: names that the user gave the run."
+    )
+    note: str | None = Field(
+        default=None, description="With `--note`: what the user wrote about the run."
+    )
     partial: bool = Field(default=False, description="Whether the run was stopped before its end.")
     model: Open = Field(description="What the backend says of the model.")
     engine: Open | None = Field(default=None, description="The engine, as in `model`.")

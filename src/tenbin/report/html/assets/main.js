@@ -13,17 +13,25 @@ import { curveView } from "./curve.js";
 import { SamplesView } from "./samples.js";
 import { detailsView } from "./details.js";
 import { liveView } from "./live.js";
+import { leaderboardView, openPrompt } from "./leaderboard.js";
+import { historyView } from "./history.js";
 
+// Several models are looked at together first; a single one, or what cannot be ranked, on its own.
+const BOARD_FIRST = SUMMARY.stored > 1 || SUMMARY.leaderboard?.report?.models.length > 1;
 const VIEWS = [
+  BOARD_FIRST ? ["leaderboard", leaderboardView] : null,
   SUMMARY.listing ? ["runs", liveView] : null,
   SUMMARY.curve ? ["curve", curveView] : null,
+  SUMMARY.stored > 1 ? ["history", historyView] : null,
   RUNS.length ? ["overview", overviewView] : null,
   SUMMARY.sweeps?.some(Boolean) ? ["templates", templatesView] : null,
   SUMMARY.orders?.some(Boolean) ? ["order", orderView] : null,
   SUMMARY.consistency?.length || languageMaps().length ? ["languages", languagesView] : null,
   SUMMARY.comparison ? ["compare", compareView] : null,
   RUNS.length ? ["samples", null] : null,
+  SUMMARY.leaderboard?.histories.length ? ["history", historyView] : null,
   RUNS.length ? ["details", detailsView] : null,
+  SUMMARY.leaderboard && !BOARD_FIRST ? ["leaderboard", leaderboardView] : null,
 ].filter(Boolean);
 
 /** Runs beyond which a page is wider, for their columns. */
@@ -55,6 +63,10 @@ function show() {
   if (own !== null && own === location.hash) return;
   own = null;
   const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
+  if (name === "prompt") {
+    openPrompt(query, (address) => location.replace(address));
+    return;
+  }
   const [view, draw] = VIEWS.find(([one]) => one === name) ?? openingView();
   const changed = current !== view;
   current = view;

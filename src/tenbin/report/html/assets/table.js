@@ -13,6 +13,8 @@ export class Table {
     this.rows = rows;
     this.options = options;
     this.sorting = null;
+    /** Rows that are drawn at most; all of them are sorted and copied. */
+    this.most = Infinity;
     this.body = make("tbody");
     this.head = make("tr");
     this.element = make(
@@ -66,7 +68,7 @@ export class Table {
   }
 
   draw() {
-    const rows = this.shown();
+    const rows = this.shown().slice(0, this.most);
     this.body.replaceChildren(
       ...rows.map((row) =>
         make(
