@@ -41,7 +41,8 @@ const MANY_RUNS = 4;
 function openingView() {
   const mapped = languageMaps().reduce((sum, row) => sum + row.cells.size, 0);
   const scored = RUNS[0]?.cells.filter((cell) => cell.role === "score").length ?? 0;
-  const wanted = RUNS.length !== 1 ? null : SUMMARY.sweeps?.[0] ? "templates" : mapped > scored / 2 ? "languages" : null;
+  const single = RUNS.length === 1 && !SUMMARY.curve;
+  const wanted = !single ? null : SUMMARY.sweeps?.[0] ? "templates" : mapped > scored / 2 ? "languages" : null;
   return VIEWS.find(([name]) => name === wanted) ?? VIEWS[0];
 }
 
