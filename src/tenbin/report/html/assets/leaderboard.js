@@ -6,7 +6,7 @@ import { Board } from "./board_data.js";
 import { followBoard } from "./board_source.js";
 import { BoardTable } from "./board_table.js";
 import { scatterView } from "./scatter.js";
-import { foldedFigure } from "./figure.js";
+import { figure } from "./figure.js";
 
 export function leaderboardView(query, go) {
   const view = new LeaderboardView(new URLSearchParams(query), go);
@@ -137,7 +137,7 @@ class LeaderboardView {
     fill(this.notice, this.ranked ? null : say("ranks_follow"));
     if (!rows.length || !sections.length) fill(this.body, make("p", { class: "nothing" }, say("nothing")));
     else if (by === "scatter") fill(this.body, scatterView(board, rows, sections, query, (values) => this.change(values)));
-    else fill(this.body, new BoardTable(board, { by, sections, rows, query, heat: this.heat, change: (values, focus) => this.change(values, focus) }).element, by === "suite" ? foldedFigure("leaderboard") : null);
+    else fill(this.body, new BoardTable(board, { by, sections, rows, query, heat: this.heat, change: (values, focus) => this.change(values, focus) }).element, by === "suite" ? figure("leaderboard") : null);
     document.documentElement.dataset.board = this.ranked ? "ranked" : "scores";
   }
 }
