@@ -13,7 +13,7 @@ START = """
 import sys
 import tenbin.backends.checkpoint
 import torch
-from transformers.distributed import fsdp, sharding_utils, tensor_parallel, utils
+from transformers.distributed import fsdp, sharding_utils, utils
 from transformers import masking_utils, modeling_utils
 """
 STANDS_IN = """
@@ -28,8 +28,13 @@ from torch.distributed.tensor import DTensor
 from torch.distributed.fsdp import CPUOffloadPolicy, FullyShardedDataParallel
 assert sharding_utils.DTensor is DTensor and fsdp.CPUOffloadPolicy is CPUOffloadPolicy
 assert not utils.is_dtensor(torch.ones(2))
+from transformers.distributed import tensor_parallel
 assert "colwise_gather_output" in tensor_parallel.ALL_PARALLEL_STYLES
 assert "grouped_gemm" in tensor_parallel.ALL_PARALLEL_STYLES, "expert_parallel adds it"
+"""
+TABLE = """
+from transformers.distributed import parallel_utils
+assert {"colwise", "grouped_gemm"} <= set(parallel_utils.ALL_PARALLEL_STYLES)
 """
 CALLED = """
 with masking_utils.TransformGetItemToIndex():
@@ -56,8 +61,8 @@ assert builtins.__import__.__module__ == "builtins"
 
 
 @pytest.mark.parametrize(
-    "code", [STANDS_IN, STANDS_IN + BECOMES, BECOMES, CALLED, MARKED, UNTOUCHED],
-    ids=["stands in", "becomes", "at once", "called", "marked", "untouched"],
+    "code", [STANDS_IN, STANDS_IN + BECOMES, BECOMES, TABLE, CALLED, MARKED, UNTOUCHED],
+    ids=["stands in", "becomes", "at once", "table", "called", "marked", "untouched"],
 )  # fmt: skip
 def test_names_of_torch(code: str, tmp_path: Path) -> None:
     environment = {"TENBIN_CACHE": str(tmp_path), "PATH": "", "PYTHONPATH": str(ROOT / "src")}

@@ -21,11 +21,12 @@ from typing import Any
 
 COMPILER = "torch._dynamo"
 _PARALLEL = (
-    "transformers.distributed.expert_parallel",
     "transformers.distributed.parallel_utils",
     "transformers.distributed.tensor_parallel",
+    "transformers.distributed.expert_parallel",
 )
-"""They fill one table with placements of distributed tensors, so they are imported together."""
+"""They fill one table with placements of distributed tensors, so they are imported together; each
+imports those before it."""
 _DEFERRED = (
     f"{COMPILER}._trace_wrapped_higher_order_op",
     "torch.distributed._composable",
@@ -126,23 +127,30 @@ def deferring(module: ModuleType) -> Iterator[None]:
             vars(module)[name] = vars(there)[found._name]  # imported while the module ran
         else:
             _places.setdefault(found._module, []).append((vars(module), name, found))
+    _settle(module)
 
 
 def is_awaited(name: str) -> bool:
     """Whether `settling` is to be around the import of a module."""
-    return name in (COMPILER, *_PARALLEL) or name in _places
+    return name == COMPILER or name in _places
 
 
 @contextmanager
 def settling(module: ModuleType) -> Iterator[None]:
     """Run a module inside; then its names are put where others stand for them."""
     yield
+    _settle(module)
+
+
+def _settle(module: ModuleType) -> None:
     for names, name, later in _places.pop(module.__name__, ()):
         if names.get(name) is later:
             names[name] = getattr(module, later._name)
     if module.__name__ in _PARALLEL:
-        for name in _PARALLEL:
-            import_module(name)
+        # The next in order, which imports those before it; unless one that waits for this one runs.
+        after = _PARALLEL[_PARALLEL.index(module.__name__) + 1 :]
+        if after and not any(name in sys.modules for name in after):
+            import_module(after[0])
     if module.__name__ == COMPILER:
         while _allowed_in_graph:
             vars(module)["allow_in_graph"](_allowed_in_graph.pop())
