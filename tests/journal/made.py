@@ -73,10 +73,11 @@ def run_on(
     listener, model, queue = told or Told(), Model(), make_queue()
     described = description or DESCRIPTION
     answers = Answers(Journal(folder, FINGERPRINT, listener.message), lambda: described)
+    keys = [one.key for one in queue.open()]
     try:
         ask(queue, model, answers, listener)  # type: ignore[arg-type]
         given = answers.given_by(described)
-        return answers.read([key for keys in queue.all_keys() for key in keys]), model, given
+        return answers.read(keys), model, given
     finally:
         answers.close()
 

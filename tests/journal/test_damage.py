@@ -54,7 +54,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """One as a killed run leaves it: half of its answers are in the write-ahead log."""
     folder = tmp_path_factory.mktemp("killed")
-    keys = [key for part in make_queue().all_keys() for key in part]
+    keys = [one.key for one in make_queue().open()]
     journal = Journal(folder, FINGERPRINT)
     journal.write([(key, answer_to(key)) for key in keys[:20]])
     journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -27,7 +27,7 @@ from tests.journal.made import (
 from tests.journal.test_damage import PAGE, changes
 from tests.journal.test_schema import make_old
 
-KEYS = [key for part in make_queue().all_keys() for key in part]
+KEYS = [one.key for one in make_queue().open()]
 EXPECTED = {key: answer_to(key) for key in KEYS}
 
 

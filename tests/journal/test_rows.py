@@ -19,7 +19,7 @@ from tests.journal.made import (
     run_on,
 )
 
-KEYS = [key for part in make_queue().all_keys() for key in part]
+KEYS = [one.key for one in make_queue().open()]
 NOT_LOADED = {"engine": {"name": "made", "mode": "not run"}}
 
 

@@ -30,7 +30,7 @@ TABLE_BEFORE = (
     "fingerprint TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, "
     "payload TEXT NOT NULL, PRIMARY KEY (fingerprint, key)) WITHOUT ROWID"
 )
-KEYS = [key for part in make_queue().all_keys() for key in part]
+KEYS = [one.key for one in make_queue().open()]
 
 
 def make_old(folder: Path) -> Path:

@@ -31,7 +31,7 @@ def plan_of(*prompts: Prompt) -> Plan:
 
 
 def keys_of(*prompts: Prompt) -> list[str]:
-    return [key for keys in plan_of(*prompts).queue.all_keys() for key in keys]
+    return [one.key for one in plan_of(*prompts).queue.open()]
 
 
 def test_each_draw_is_a_request() -> None:

@@ -62,9 +62,10 @@ def answers_of(folder: Path, count: int, backend: Batches) -> dict[str, Response
     """Ask everything, and read all answers back."""
     queue = queue_of(count)
     answers = Answers(Journal(folder, "m"), backend.describe)
+    keys = [one.key for one in queue.open()]
     try:
         ask(queue, backend, answers, Listener())
-        return answers.find([key for keys in queue.all_keys() for key in keys])
+        return answers.find(keys)
     finally:
         answers.close()
 

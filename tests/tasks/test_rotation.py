@@ -10,7 +10,7 @@ from tenbin.data import DataChoice, load_documents
 from tenbin.errors import TaskError
 from tenbin.prompts.assembly import open_assembly
 from tenbin.prompts.render import word
-from tenbin.prompts.rotation import marks_positions, original_position
+from tenbin.prompts.rotation import marks_positions, shown_position
 from tenbin.records import OptionFields
 from tenbin.tasks.loader import load_file
 from tenbin.tasks.registry import Registry, load_registry
@@ -110,9 +110,9 @@ def test_only_the_order_changes(registry: Registry, name: str) -> None:
                     assert after.target[3:] == before.target[3:]
                 else:
                     assert after.target == before.target
-                    for at, choice in enumerate(after.choices):
-                        original = original_position(at, rotation, task.options.count)
-                        assert choice == before.choices[original]
+                    for at, choice in enumerate(before.choices):
+                        shown = shown_position(at, rotation, task.options.count)
+                        assert choice == after.choices[shown]
             assert moved, f"{wording}: no prompt changed"
 
 

@@ -51,10 +51,10 @@ class CharacterTokenizer:
 
     has_chat_template = True
     thinking_marks = None
+    bos_count = 1
 
-    def __init__(self, max_length: int = 4096, add_bos: bool = True) -> None:
+    def __init__(self, max_length: int = 4096) -> None:
         self.max_length = max_length
-        self.bos_count = int(add_bos)
 
     def prompt_lengths(self, texts: Sequence[str]) -> list[int]:
         """Characters of each text, and one for BOS."""

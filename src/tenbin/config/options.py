@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from tenbin.config.values import Kind
@@ -143,22 +143,15 @@ class OptionsRecord:
         return f"{type(self).__name__}({values})"
 
 
-def show_in_signature(
-    options: Mapping[str, Option], without: Iterable[str] = ()
-) -> Callable[[F], F]:
-    """Make `inspect.signature` and notebooks show the options in place of `**options`.
-
-    Args:
-        options: The options that the function takes.
-        without: Those that are parameters of its own.
-    """
+def show_in_signature(options: Mapping[str, Option]) -> Callable[[F], F]:
+    """Make `inspect.signature` and notebooks show the options in place of `**options`."""
 
     def decorate(function: F) -> F:
         import inspect
 
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        left_out = {*without, *(parameter.name for parameter in own)}
+        left_out = {parameter.name for parameter in own}
         shown = [
             inspect.Parameter(
                 one.name,

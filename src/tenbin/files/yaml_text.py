@@ -38,18 +38,14 @@ class YamlError(Exception):
     """A file is no YAML that is taken; the message says why and does not name the file."""
 
 
-def read_yaml(path: Path, loader: Any = _Loader) -> Any:
+def read_yaml(path: Path) -> Any:
     """The value of a YAML file.
-
-    Args:
-        path: The file.
-        loader: A loader of PyYAML; one that makes plain values only.
 
     Raises:
         OSError: The file cannot be read.
         YamlError: It is no YAML, or stands for more than is taken.
     """
-    return parse_yaml(read_yaml_bytes(path), loader, str(path))
+    return parse_yaml(read_yaml_bytes(path), _Loader, str(path))
 
 
 def read_yaml_bytes(path: str | Path) -> bytes:

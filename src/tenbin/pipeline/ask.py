@@ -120,10 +120,10 @@ def _answers(
     """
     by_prefix = backend.capabilities.request_order == "prefix"
     if rounds is None:
-        return backend.run(queue.open_and((), by_prefix))
+        return backend.run(queue.open(by_prefix=by_prefix))
     name, numbers = answers.broken_off(rounds)
     answers.begin_round(name)
-    requests = queue.open_and(numbers, by_prefix)
+    requests = queue.open(numbers, by_prefix)
     return backend.run(requests, queue.known if numbers else frozenset())
 
 

@@ -211,7 +211,7 @@ def _tokens(plan: Plan, capabilities: Capabilities, listener: Listener) -> tuple
     read = distinct = written = 0
     before, total = "", plan.queue.left()[0]
     counter = ProgressCounter(listener.prepare, "counting tokens", total)
-    for request in counter.through(plan.queue.open_and((), by_prefix=True)):
+    for request in counter.through(plan.queue.open(by_prefix=True)):
         text, answers = _texts(request)
         shared = len(commonprefix((before, text)))  # noqa: RUF071  texts, not paths
         before = text

@@ -230,15 +230,6 @@ class RequestQueue:
         count: int = self._database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         return count
 
-    def all_keys(self) -> Iterator[list[str]]:
-        """The keys of all requests, many at a time, in order of first use."""
-        last = 0
-        while rows := self._database.execute(
-            "SELECT id, key FROM requests WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
-        ).fetchall():
-            last = rows[-1][0]
-            yield [key for _, key in rows]
-
     def numbered_keys(self) -> Iterator[dict[str, int]]:
         """The keys of open requests with their numbers, many at a time, in the order of keys.
 
@@ -255,39 +246,25 @@ class RequestQueue:
             last = rows[-1][1]
             yield {key: number for number, key in rows}
 
-    def open(self) -> Iterator[Request]:
-        """Those that are open, in order of first use."""
-        last = 0
-        while rows := self._database.execute(
-            "SELECT id FROM open WHERE id > ? ORDER BY id LIMIT ?", (last, CHUNK)
-        ).fetchall():
-            first, last = rows[0][0], rows[-1][0]
-            between = "JOIN open USING (id) WHERE id >= ? AND id <= ? ORDER BY id"
-            yield from self._read(between, (first, last))
-
-    def open_and(self, numbers: Sequence[int], by_prefix: bool = False) -> Iterator[Request]:
-        """Those that are open and those of some numbers, which are known.
+    def open(self, also: Sequence[int] = (), by_prefix: bool = False) -> Iterator[Request]:
+        """Those that are open, with those of some numbers, which are known.
 
         What is settled on the way changes nothing: all are given that were open when it began.
 
         Args:
-            numbers: Of requests that are settled.
+            also: Numbers of requests that are settled.
             by_prefix: Give them in the order of their places, a walk through the tree of their
                 prefixes; else in order of first use.
         """
         self._database.execute("DELETE FROM joined")
-        self._database.executemany("INSERT INTO joined VALUES (?, 1)", ((one,) for one in numbers))
+        self._database.executemany("INSERT INTO joined VALUES (?, 1)", ((one,) for one in also))
         self._database.execute("INSERT INTO joined SELECT id, 0 FROM open")
         return self._walk() if by_prefix else self._joined()
 
     @property
     def known(self) -> Container[str]:
-        """Keys of the requests that the last call of `open_and` gave by their numbers."""
+        """Keys of the requests that the last call of `open` gave by their numbers."""
         return _Known(self._database)
-
-    def walk(self) -> Iterator[Request]:
-        """Those that are open, in the order of their places."""
-        return self.open_and((), by_prefix=True)
 
     def _joined(self) -> Iterator[Request]:
         last = 0

@@ -31,11 +31,6 @@ def shown_position(original: int, rotation: int, count: int) -> int:
     return (original - rotation) % count
 
 
-def original_position(shown: int, rotation: int, count: int) -> int:
-    """Which option of the row stands at a position that is shown."""
-    return (shown + rotation) % count
-
-
 def rotated(values: Sequence[T], rotation: int) -> list[T]:
     """The values from the one that is shown first."""
     first = rotation % len(values)

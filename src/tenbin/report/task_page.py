@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tenbin.config import build_config
 from tenbin.data.sources.pinned import PinnedSet, Split, find_pinned_set
 from tenbin.metrics.registry import metric_names
-from tenbin.pipeline.cells.setup import CellSetup
-from tenbin.pipeline.prepare import Data, data_choice, prompt_settings, prompts_of
-from tenbin.prompts.build import PromptSettings
-from tenbin.records import Cell, Citation, Prompt, Task, Template
+from tenbin.records import Citation, Task, Template
 from tenbin.tasks.rotation import rotations_of
 
-_SHOWN_FIRST = ("ja", "en")
-"""Languages that examples are shown in, the first that a task has."""
 _KINDS = {
     "choice": "the log-likelihoods of choices",
     "generate": "a generated answer",
@@ -156,38 +150,3 @@ def _bibtex(task: Task, citation: Citation) -> str:
         f"  booktitle = {{{citation.venue}}},\n"
         f"  year = {{{citation.year}}}\n}}"
     )
-
-
-def task_examples(tasks: Sequence[Task]) -> str:
-    """The first sample row under every template, in one language of the file's tasks."""
-    newest = newest_tasks(tasks)
-    by_language = {task.language: task for task in reversed(newest)}
-    shown = next((by_language[one] for one in _SHOWN_FIRST if one in by_language), newest[0])
-    config = build_config({"tasks": shown.name, "sample_data": True})
-    data, settings = Data(data_choice(config)), prompt_settings(config)
-    parts = [f"## Prompts\n\n`{shown.name}`, the first sample row, without examples.\n"]
-    for name in shown.templates:
-        if "+" not in name:
-            parts.append(_example(_first_prompt(shown, name, data, settings), name))
-    return "\n".join(parts)
-
-
-def _first_prompt(task: Task, template: str, data: Data, settings: PromptSettings) -> Prompt:
-    cell = Cell(task.name, task.version, template, 0, settings.seed)
-    return next(iter(prompts_of(CellSetup(cell, task, 1), data, settings, None)))
-
-
-def _example(prompt: Prompt, template: str) -> str:
-    fence = "````"
-    parts = [f"### {template}\n"]
-    if prompt.text:
-        parts.append(f"{fence}text\n{prompt.text}\n{fence}\n")
-    if prompt.continuations is not None:
-        scored = "\n".join(
-            f"{'→' if at in (prompt.gold, *prompt.golds) else ' '} {one!r}"
-            for at, one in enumerate(prompt.continuations)
-        )
-        parts.append(f"Scored after it (→: right):\n\n{fence}text\n{scored}\n{fence}\n")
-    elif prompt.target is not None:
-        parts.append(f"Right: `{prompt.target!r}`\n")
-    return "\n".join(parts)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -166,5 +166,5 @@ def opened(server: Misbehaving, is_chat: bool = False, **arguments: Any) -> Serv
     """A backend of that server whose waits are short."""
     given = {"base_url": server.base_url, "model": "made-up", **arguments}
     backend = _open(BackendSettings("openai", given), is_chat)
-    backend.set_first_wait(0.01)
+    backend._server = replace(backend._server, first_wait=0.01)
     return backend

@@ -59,12 +59,10 @@ def leading_prompts(
     return tuple(leaders)
 
 
-def folds_of(
-    documents: Sequence[str], clusters: Sequence[str | None], seed: int, folds: int = FOLDS
-) -> list[int]:
+def folds_of(documents: Sequence[str], clusters: Sequence[str | None], seed: int) -> list[int]:
     """The fold of each document; those of one cluster are together."""
     named = zip(documents, clusters, strict=True)
-    return [fold_of(cluster or f"document {name}", seed, folds) for name, cluster in named]
+    return [fold_of(cluster or f"document {name}", seed, FOLDS) for name, cluster in named]
 
 
 def folds_of_option(option: Measured, seed: int) -> list[int]:

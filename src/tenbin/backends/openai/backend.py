@@ -6,7 +6,7 @@ Opening one looks up the server's model; requests are sent by `run`, many at a t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -139,10 +139,6 @@ class ServerBackend:
 
         ((found, self._probe_usage),) = self._concurrently([None], counting)
         return found
-
-    def set_first_wait(self, seconds: float) -> None:
-        """Set the delay before the first retry, half a second by default."""
-        self._server = replace(self._server, first_wait=seconds)
 
     def close(self) -> None:
         """Do nothing: no connection is kept between runs."""

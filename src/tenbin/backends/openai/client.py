@@ -55,7 +55,6 @@ class Traffic:
 
     calls: int = 0
     retries: int = 0
-    waited_seconds: float = 0.0
     halved: int = 0
     """How often the limit on concurrent calls was halved."""
     reasons: dict[str, int] = field(default_factory=dict)
@@ -113,7 +112,6 @@ class Client:
     async def _back_off(self, attempt: int, asked_for: float | None, found: Refusal) -> None:
         wait = self.policy.delay_before(attempt, asked_for)
         self.traffic.retries += 1
-        self.traffic.waited_seconds += wait
         reason = found.message.partition(":")[0]
         self.traffic.reasons[reason] = self.traffic.reasons.get(reason, 0) + 1
         await asyncio.sleep(wait)

@@ -7,10 +7,9 @@ so many wait, chosen to cover the training evenly; the others are put off until 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 Order = Literal["newest", "even", "oldest"]
-ORDERS: tuple[str, ...] = get_args(Order)
 
 
 def choose_next(

@@ -103,11 +103,11 @@ def draw_svg(chart: Chart, palette: Palette) -> str:
     return str(vl_convert.vegalite_to_svg(_specification(chart, palette)))
 
 
-def draw_png(chart: Chart, palette: Palette = LIGHT) -> bytes:
+def draw_png(chart: Chart) -> bytes:
     """Return the chart as PNG at twice its size, on white."""
     import vl_convert
 
-    described = {**_specification(chart, palette), "background": "#ffffff"}
+    described = {**_specification(chart, LIGHT), "background": "#ffffff"}
     return bytes(vl_convert.vegalite_to_png(described, scale=2))
 
 

@@ -16,7 +16,6 @@ from tenbin.results.schema import CellConfig, RunResult
 from tenbin.version import __version__
 
 SCHEMA_VERSION = "0.3.0"
-RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 _LOCAL = ("hf", "vllm", "scripted")

@@ -181,11 +181,11 @@ def _with(
     return [replace(row, p_holm_turned=next(corrected)) for row in rows]
 
 
-def baseline_rows(comparison: PageComparison, baseline: int = 0) -> list[tuple[int, ComparedScore]]:
-    """Return the number of the other run and the score of every comparison with a baseline."""
+def baseline_rows(comparison: PageComparison) -> list[tuple[int, ComparedScore]]:
+    """Return the number of the other run and the score of every comparison with the first run."""
     return [
         (pair.second, row.score)
         for pair in comparison.pairs
-        if pair.first == baseline
+        if pair.first == 0
         for row in (*pair.comparisons, *pair.groups)
     ]

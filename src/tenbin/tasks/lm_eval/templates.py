@@ -37,16 +37,13 @@ _INNER: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def translate_templates(
-    mapping: Mapping[str, Any], path: Path, *, sha256: str = "", package: str | None = None
-) -> Translation:
+def translate_templates(mapping: Mapping[str, Any], path: Path, *, sha256: str = "") -> Translation:
     """The task that such a file describes, with all needs and refusals.
 
     Args:
         mapping: The keys, with those of included files.
         path: The file, for messages and for data files beside it.
         sha256: Of the file with all that it includes.
-        package: The installed package that brings the file, with its version.
     """
     refusals = list(_refusals(mapping, str(path)))
     if refusals:
@@ -54,7 +51,7 @@ def translate_templates(
     shared = {key: value for key, value in mapping.items() if key not in OWN_KEYS}
     tasks: dict[str, Task] = {}
     for name, wording in mapping["templates"].items():
-        found = translate(_laid_over(shared, wording), path, sha256=sha256, package=package)
+        found = translate(_laid_over(shared, wording), path, sha256=sha256)
         if found.task is None:
             named = [replace(one, key=f"templates.{name}: {one.key}") for one in found.refusals]
             return replace(found, refusals=tuple(named))
