@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tenbin.backends.finite import NotFiniteError
-from tenbin.backends.text.encoding import EncodedPrompt
+from tenbin.backends.text.encoding import EncodedPrompt, encode_scores
 from tenbin.backends.text.score_requests import answer_scores
 from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.backends.text.tokenizer import HfTokenizer
@@ -98,7 +98,8 @@ def test_documents_that_overflow_fail_and_others_do_not() -> None:
     first = tokenizer.encode_prompts(["日本"])["日本"][0]
     engine: Any = Engine(lambda ids, token: math.nan if first in ids else -1.0)
     core = VllmScoring(engine, PROMPT_LOGPROBS)
-    found = dict(answer_scores(core, tokenizer, "joint", [sick, well]))
+    asked = [sick, well]
+    found = dict(answer_scores(core, asked, encode_scores(tokenizer, "joint", asked)))
     assert isinstance(found["sick"], Failure) and found["sick"].kind == "not_finite"
     assert isinstance(found["well"], Scores)
 

@@ -123,7 +123,7 @@ def test_the_step_of_filters_and_its_explanation() -> None:
     told = explain(steps, "16-3=13。答えは13です。", "ja")
     assert told[-1].text == "13"
     assert ("16", "bare") in told[-1].mentions
-    assert told[-1].name == "numbers, by phrase"
+    assert told[-1].name == "numbers by phrase"
 
 
 def test_an_unknown_language_is_read_with_english_words() -> None:

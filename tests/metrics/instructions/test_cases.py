@@ -6,13 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from tenbin.metrics.instructions import (
-    EDITIONS,
     INSTRUCTIONS,
     Edition,
     Rules,
@@ -39,7 +38,7 @@ def _verdict(id: str, kwargs: dict[str, Any], text: str, edition: Edition) -> tu
     return found.strict, found.loose
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("edition", get_args(Edition))
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group["id"])
 def test_verdicts(group: dict[str, Any], edition: Edition) -> None:
     for text, verdict, *rest in group["cases"]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import inspect
 import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from tenbin.errors import ConfigError, StorageError
+from tenbin.metrics.extraction import explain
+from tenbin.metrics.extraction.number_mentions import Role
+from tenbin.metrics.extraction.numbers import FoundBy
 from tenbin.metrics.extraction.stance import Stance
 from tenbin.metrics.steps import FILTERS
 from tenbin.report.html.messages import LANGUAGES, messages
@@ -109,7 +114,10 @@ def test_every_text_of_the_interface_is_known() -> None:
     used |= {f"view_{name}" for name in re.findall(r'\["(\w+)", \w+View\]', script())}
     read_in_parts = {"choice_letter_flexible"}
     used |= {f"step_{name}" for name in FILTERS if name not in read_in_parts}
-    used |= {f"standing_{stance.name.lower()}" for stance in Stance}
+    told = re.findall(r'ReadingStep\("([\w ]+)"', inspect.getsource(explain))
+    told += [f"numbers by {way}" for way in get_args(FoundBy)]
+    used |= {f"step_{name.replace(' ', '_')}" for name in told}
+    used |= {f"standing_{one.name.lower()}" for one in (*Stance, *Role)}
     assert used > {"reveal", "view_overview"}
     assert not used - set(messages("en"))
 

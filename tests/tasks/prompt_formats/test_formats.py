@@ -21,9 +21,9 @@ from tenbin.tasks.prompt_formats import (
     PromptFormat,
     check_exclusions,
     excluded_formats,
-    format_template,
     read_format,
     sample_formats,
+    with_format,
     with_formats,
 )
 from tenbin.tasks.prompt_formats.dimensions import (
@@ -48,6 +48,10 @@ EXAMINED = (
     "belebele_jpn_Jpan-1.0", "belebele_zho_Hant-1.0", "belebele_eng_Latn-1.0", "global_mmlu_hi-1.0",
 )  # fmt: skip
 """A task of every file that declares formats, and of languages that differ in what they allow."""
+
+
+def format_template(task: Task, id: str) -> Template:
+    return with_format(task, id).templates[id]
 
 
 @pytest.fixture

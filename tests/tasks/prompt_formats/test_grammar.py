@@ -15,8 +15,9 @@ from tenbin.files.allowed_paths import Reach
 from tenbin.pipeline.validate import validate_task
 from tenbin.records import Task
 from tenbin.tasks.loader import load_file
-from tenbin.tasks.prompt_formats import format_template, sample_formats
+from tenbin.tasks.prompt_formats import sample_formats
 from tenbin.tasks.prompt_formats.grammar import require_grammar
+from tests.tasks.prompt_formats.test_formats import format_template
 
 NATIVE = {
     "names": {"question": ["Frage"], "options": ["Antworten"]},

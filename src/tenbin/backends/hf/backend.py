@@ -39,8 +39,8 @@ from tenbin.backends.text.encoding import EncodedPrompt
 from tenbin.backends.text.score_collector import ScoringEngine
 from tenbin.backends.text.score_requests import (
     OUT_OF_MEMORY,
-    answer_encoded_rolling,
-    answer_encoded_scores,
+    answer_rolling,
+    answer_scores,
 )
 from tenbin.backends.text.stop_criteria import Job, job_of
 from tenbin.backends.text.tokenizer import HfTokenizer, window_of
@@ -299,10 +299,10 @@ class HfBackend:
             part = scores.requests[at : at + size]
             if any(request.key not in known for request in part):
                 tokens = scores.between(at, at + size)
-                yield from answer_encoded_scores(engine, part, tokens, single, known)
+                yield from answer_scores(engine, part, tokens, single, known)
         texts = rolling.requests
         windows = rolling.between(0, len(texts))
-        yield from answer_encoded_rolling(engine, texts, windows, single, known)
+        yield from answer_rolling(engine, texts, windows, single, known)
 
     def _generate(self, texts: Tokens[Generate, EncodedPrompt]) -> Iterator[tuple[str, Response]]:
         asked: list[tuple[str, Job]] = []

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from tenbin.backends.base import Encoding
 from tenbin.backends.finite import not_finite
-from tenbin.backends.text.encoding import EncodedScore, Row, encode_rolling, encode_scores
+from tenbin.backends.text.encoding import EncodedScore, Row
 from tenbin.backends.text.score_collector import GroupScore, RowScore, ScoringEngine, total
-from tenbin.backends.text.tokenizer import HfTokenizer
 from tenbin.records import Failure, Response, Rolled, Rolling, Score, Scores
 
 OUT_OF_MEMORY = Failure(
@@ -23,9 +21,8 @@ OUT_OF_MEMORY = Failure(
 
 def answer_scores(
     engine: ScoringEngine,
-    tokenizer: HfTokenizer,
-    encoding: Encoding,
     requests: Sequence[Score],
+    encoded: Iterable[EncodedScore | Failure],
     single: ScoringEngine | None = None,
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
@@ -33,24 +30,11 @@ def answer_scores(
 
     Args:
         engine: Scores rows in batches.
-        tokenizer: The model's.
-        encoding: How prompt and answer are encoded.
         requests: The requests.
+        encoded: The tokens of each.
         single: Scores one row at a time; used where the engine's numbers are not finite.
         known: Keys of requests that need no answer: they are here for the batches of the others.
     """
-    encoded = encode_scores(tokenizer, encoding, requests)
-    return answer_encoded_scores(engine, requests, encoded, single, known)
-
-
-def answer_encoded_scores(
-    engine: ScoringEngine,
-    requests: Sequence[Score],
-    encoded: Iterable[EncodedScore | Failure],
-    single: ScoringEngine | None = None,
-    known: Collection[str] = (),
-) -> Iterator[tuple[str, Response]]:
-    """The same for requests whose tokens are there already."""
     asked: list[tuple[str, EncodedScore]] = []
     for request, found in zip(requests, encoded, strict=True):
         if not isinstance(found, Failure) and found.rows:
@@ -60,32 +44,17 @@ def answer_encoded_scores(
     groups = [item.rows for _, item in asked]
     for number, scores in _scored(engine, single, groups, _numbers(asked, known)):
         key, item = asked[number]
-        if scores is None or isinstance(scores, Failure):
-            yield key, scores or OUT_OF_MEMORY
-        else:
-            yield key, _scores(item, scores)
+        yield key, scores if isinstance(scores, Failure) else _scores(item, scores)
 
 
 def answer_rolling(
-    engine: ScoringEngine,
-    tokenizer: HfTokenizer,
-    requests: Sequence[Rolling],
-    single: ScoringEngine | None = None,
-    known: Collection[str] = (),
-) -> Iterator[tuple[str, Response]]:
-    """Answer every Rolling once, as soon as its last window is scored; see `answer_scores`."""
-    encoded = encode_rolling(tokenizer, requests)
-    return answer_encoded_rolling(engine, requests, encoded, single, known)
-
-
-def answer_encoded_rolling(
     engine: ScoringEngine,
     requests: Sequence[Rolling],
     encoded: Iterable[tuple[Row, ...] | Failure],
     single: ScoringEngine | None = None,
     known: Collection[str] = (),
 ) -> Iterator[tuple[str, Response]]:
-    """The same for texts whose windows are there already."""
+    """Answer every Rolling once, as soon as its last window is scored; see `answer_scores`."""
     asked: list[tuple[str, tuple[Row, ...]]] = []
     for request, found in zip(requests, encoded, strict=True):
         if not isinstance(found, Failure):
@@ -95,8 +64,8 @@ def answer_encoded_rolling(
     groups = [rows for _, rows in asked]
     for number, scores in _scored(engine, single, groups, _numbers(asked, known)):
         key, rows = asked[number]
-        if scores is None or isinstance(scores, Failure):
-            yield key, scores or OUT_OF_MEMORY
+        if isinstance(scores, Failure):
+            yield key, scores
         else:
             yield key, Rolled(total(scores), sum(row.scored for row in rows))
 
@@ -110,13 +79,13 @@ def _scored(
     single: ScoringEngine | None,
     groups: Sequence[Sequence[Row]],
     known: Collection[int] = (),
-) -> Iterator[tuple[int, GroupScore]]:
+) -> Iterator[tuple[int, tuple[RowScore, ...] | Failure]]:
     """Yield finite scores, or a Failure that says what came instead."""
     again: list[int] = []
     for number, scores in engine.score(groups, known):
         value = _first_not_finite(scores)
         if value is None:
-            yield number, scores
+            yield number, OUT_OF_MEMORY if scores is None else scores
         elif single is None:
             yield number, not_finite(value)
         else:

@@ -13,7 +13,12 @@ from typing import Any
 
 from tenbin.backends.base import NONE_KNOWN, Backend, BackendSettings, Capabilities, Encoding
 from tenbin.backends.gc_pause import paused_gc
-from tenbin.backends.text.encoding import EncodedPrompt, encode_prompts
+from tenbin.backends.text.encoding import (
+    EncodedPrompt,
+    encode_prompts,
+    encode_rolling,
+    encode_scores,
+)
 from tenbin.backends.text.score_requests import answer_rolling, answer_scores
 from tenbin.backends.text.stop_criteria import Job, StopCriteria, job_of
 from tenbin.backends.text.tokenizer import HfTokenizer
@@ -104,8 +109,9 @@ class VllmBackend:
             texts = [request for request in part if isinstance(request, Generate)]
             if scores or rolls:
                 core, tokenizer = self._scoring(), self._checkpoint.tokenizer
-                yield from answer_scores(core, tokenizer, self._encoding, scores)
-                yield from answer_rolling(core, tokenizer, rolls)
+                tokens = encode_scores(tokenizer, self._encoding, scores)
+                yield from answer_scores(core, scores, tokens)
+                yield from answer_rolling(core, rolls, encode_rolling(tokenizer, rolls))
             if texts:
                 yield from self._generate(texts)
 

@@ -83,9 +83,8 @@ def explain_number(text: str, language: str) -> list[ReadingStep]:
         if reading.part != plain:
             steps.append(ReadingStep("part", reading.part))
         mentions = tuple(
-            (canonical(one.numeral.value), one.role.name.lower().replace("_", " "))
-            for one in reading.mentions
+            (canonical(one.numeral.value), one.role.name.lower()) for one in reading.mentions
         )
         number = None if reading.value is None else canonical(reading.value)
-        steps.append(ReadingStep(f"numbers, by {reading.by}", number, mentions))
+        steps.append(ReadingStep(f"numbers by {reading.by}", number, mentions))
     return steps

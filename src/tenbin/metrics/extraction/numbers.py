@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from tenbin.metrics.extraction.clean import strip_thinking
 from tenbin.metrics.extraction.number_form import BOX, MARK, plain_form
@@ -31,14 +32,17 @@ _BOXED = re.compile(f"{BOX}([^{BOX}]*){BOX}")
 _OPENING = re.compile(r"[\s\"'(\[]*$")
 
 
+FoundBy = Literal["box", "phrase", "two numbers", "mark", "first line", "last number"]
+"""What a number was read by; `two numbers`: a phrase gives several to choose from, `mark`: ####."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartReading:
     """How one part of an answer was read."""
 
     part: str
     mentions: tuple[Mention, ...]
-    by: str
-    """What the number was read by: `box`, `phrase`, `####`, `first line`, `last number`."""
+    by: FoundBy
     value: Fraction | None
 
 
@@ -94,7 +98,7 @@ def read_part(part: str, language: str) -> PartReading:
     """The number that one part of an answer in plain form gives."""
     mentions, sentences = find_mentions(part, language)
 
-    def reading(by: str, value: Fraction | None) -> PartReading:
+    def reading(by: FoundBy, value: Fraction | None) -> PartReading:
         return PartReading(part, tuple(mentions), by, value)
 
     for box in reversed(list(_BOXED.finditer(part))):
@@ -109,7 +113,7 @@ def read_part(part: str, language: str) -> PartReading:
         begun = part.rindex(MARK)
         marked = [one for one in mentions if one.start > begun]
         if marked:
-            return reading("####", marked[0].numeral.value)
+            return reading("mark", marked[0].numeral.value)
     refused = [match.end() for match in patterns_of(language).refusal.finditer(part)]
     if refused:
         mentions = [one for one in mentions if one.start >= refused[-1]]

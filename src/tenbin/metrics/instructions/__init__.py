@@ -4,25 +4,22 @@ The 118 instructions of M-IFEval in Japanese, English, Spanish and French, each 
 the text. docs/instruction-following.md says what each edition of the rules decides.
 """
 
-from tenbin.metrics.instructions.base import EDITIONS, LANGUAGES, Edition, Rules
+from tenbin.metrics.instructions.base import LANGUAGES, Edition, Rules
 from tenbin.metrics.instructions.registry import (
     INSTRUCTIONS,
     Asked,
-    asked_of,
     check_asked,
     tools_of,
 )
 from tenbin.metrics.instructions.verdicts import Verdict, judge_instructions, loose_variants
 
 __all__ = [
-    "EDITIONS",
     "INSTRUCTIONS",
     "LANGUAGES",
     "Asked",
     "Edition",
     "Rules",
     "Verdict",
-    "asked_of",
     "check_asked",
     "judge_instructions",
     "loose_variants",

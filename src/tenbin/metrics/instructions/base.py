@@ -6,14 +6,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from tenbin.metrics.extraction.clean import normalise_unicode
 
 Edition: TypeAlias = Literal["corrected", "published", "original"]
 """Whose rules decide: those without the known faults; those of shisa-ai/M-IFEval at 06f08ff3b268;
 or those of lightblue-tech/M-IFEval, which differ from the latter in Japanese alone."""
-EDITIONS: tuple[Edition, ...] = get_args(Edition)
 
 LANGUAGES = ("ja", "en", "es", "fr")
 

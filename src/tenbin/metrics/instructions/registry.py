@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -174,17 +174,3 @@ def _tool(need: str, language: str, rules: Rules) -> str:
     if need == "sentences":
         return SPLITTERS[language]
     return SPANISH_WORDS if language == "es" else CAPITALS
-
-
-def asked_of(ids: Sequence[Any], kwargs: Sequence[Any], where: str) -> list[Asked]:
-    """The instructions of a row, in order.
-
-    Raises:
-        DataError: There are none, not as many arguments as ids, or one cannot be checked.
-    """
-    if not ids or len(ids) != len(kwargs):
-        raise DataError(
-            f"{where}: {len(ids)} instructions with {len(kwargs)} sets of arguments",
-            "give each instruction one mapping of arguments, possibly empty",
-        )
-    return [check_asked(id, given, where) for id, given in zip(ids, kwargs, strict=True)]

@@ -29,15 +29,6 @@ _BEHIND_SYMBOL = ".)"
 """What stands behind a symbol in a list and is no part of an answer."""
 
 
-def format_template(task: Task, id: str) -> Template:
-    """The template that a format's id names.
-
-    Raises:
-        TaskError: The task has no such format.
-    """
-    return _template(require_grammar(task), read_format(task, id))
-
-
 def with_format(task: Task, id: str) -> Task:
     """The task with one format among its templates.
 
