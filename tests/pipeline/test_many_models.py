@@ -110,7 +110,7 @@ def test_another_setting_is_another_run(file: Path, capsys: pytest.CaptureFixtur
         ),
         (
             [{"model": "openai", "name": "x", "model_args": f"base_url={_URL},model=m,prices=/no"}],
-            "x: prices=/no: No such file",
+            "x: prices=/no: cannot be read: No such file",
         ),
         ([], "models is a list"),
     ],

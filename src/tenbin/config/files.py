@@ -73,14 +73,12 @@ def list_models(given: Mapping[str, Any], where: str) -> ModelsFile:
 def _read_mapping(path: str | Path) -> dict[str, Any]:
     from pathlib import Path
 
-    from tenbin.files.yaml_text import YamlError, read_yaml
+    from tenbin.files.yaml_text import YamlError, read_yaml, why_unread
 
     try:
         loaded = read_yaml(Path(path))
-    except OSError as error:
-        raise ConfigError(f"--config {path}: {error.strerror}") from error
-    except YamlError as error:
-        raise ConfigError(f"--config {path}: {error}") from error
+    except (OSError, YamlError) as error:
+        raise ConfigError(f"--config {path}: {why_unread(error)}") from error
     if not isinstance(loaded, dict):
         raise ConfigError(f"--config {path}: a run file is a mapping of keys")
     models = loaded.get(MODELS)

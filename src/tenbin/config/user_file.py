@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tenbin.errors import ConfigError
 from tenbin.files.home import expanded
-from tenbin.files.yaml_text import YamlError, read_yaml
+from tenbin.files.yaml_text import YamlError, read_yaml, why_unread
 
 VARIABLE = "TENBIN_CONFIG"
 TRUST = "trust_tasks"
@@ -55,10 +55,8 @@ def read_user_settings() -> UserSettings:
                 f"{VARIABLE}={path}: no such file", f"create it, or unset {VARIABLE}"
             ) from None
         return UserSettings(path)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except YamlError as error:
-        raise ConfigError(f"{path}: {error}") from error
+    except (OSError, YamlError) as error:
+        raise ConfigError(f"{path}: {why_unread(error)}") from error
     if loaded is None:
         return UserSettings(path)
     if not isinstance(loaded, dict):

@@ -38,6 +38,11 @@ class YamlError(Exception):
     """A file is no YAML that is taken; the message says why and does not name the file."""
 
 
+def why_unread(error: OSError | YamlError) -> str:
+    """Why a YAML file was not read, without its name."""
+    return f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+
+
 def read_yaml(path: Path) -> Any:
     """The value of a YAML file.
 

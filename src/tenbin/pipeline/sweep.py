@@ -8,7 +8,7 @@ scored. Both load the model once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -30,6 +30,7 @@ from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import FirstPart, Listener
 from tenbin.pipeline.run import CompletedRun, backend_settings, execute, execute_cells
 from tenbin.records import Outcome
+from tenbin.results.folder import RunFolder
 from tenbin.results.schema import TemplateChoice, TemplateChoices
 from tenbin.statistics.selection import best_of
 from tenbin.tasks.rotation import split_rotation
@@ -99,15 +100,7 @@ def _execute_then(
     setups = choose_cells(config)
     held_out = selecting_cells(config, setups)
     parts = part_cells(config, held_out or setups)
-    with ExitStack() as held:
-        folder = None
-        if write:
-            stamp = datetime.now(timezone.utc)
-            folder = held.enter_context(taken_place(config, stamp, listener))
-        opened = backend
-        if opened is None:
-            opened = open_backend(backend_settings(config, listener.message))
-            held.callback(opened.close)
+    with _place_and_backend(config, listener, backend, write) as (folder, opened):
         tried = execute_cells(config, parts, FirstPart(listener), opened, write=False)
         leaders = _leaders(config, tried, metric)
         chosen = {id for folds in leaders.values() for ids in folds for id in ids}
@@ -123,6 +116,22 @@ def _execute_then(
             leaders=leaders,
             usage_before=tried.result.usage,
         )
+
+
+@contextmanager
+def _place_and_backend(
+    config: RunConfig, listener: Listener, backend: Backend | None, write: bool
+) -> Iterator[tuple[RunFolder | None, Backend]]:
+    """The folder of a run of two parts, if it is written, and the backend that answers both."""
+    with ExitStack() as held:
+        folder = None
+        if write:
+            stamp = datetime.now(timezone.utc)
+            folder = held.enter_context(taken_place(config, stamp, listener))
+        if backend is None:
+            backend = open_backend(backend_settings(config, listener.message))
+            held.callback(backend.close)
+        yield folder, backend
 
 
 def _leaders(
@@ -169,15 +178,7 @@ def execute_auto(
     """Choose a template for every task on documents held out, then score with it."""
     swept, setups, selecting, data = check_auto(config, listener)
     asked = swept.replaced(template=config.template, templates=config.templates)
-    with ExitStack() as held:
-        folder = None
-        if write:
-            stamp = datetime.now(timezone.utc)
-            folder = held.enter_context(taken_place(config, stamp, listener))
-        opened = backend
-        if opened is None:
-            opened = open_backend(backend_settings(config, listener.message))
-            held.callback(opened.close)
+    with _place_and_backend(config, listener, backend, write) as (folder, opened):
         if folder is not None:
             suited, _ = suited_cells(setups, opened)
             check_place(folder, asked, suited, data, opened.fingerprint)

@@ -16,6 +16,8 @@ import os
 import re
 import socket
 import weakref
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -142,6 +144,16 @@ def run_name(path: str | PurePath) -> str:
     place = PurePath(path)
     place = place.parent if place.name in (RESULT, BESIDE_RESULT) else place
     return place.stem if place.suffix in (".json", ".run") else place.name
+
+
+def numbered_names(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that several runs have."""
+    counts, seen = Counter(names), Counter[str]()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
+    return found
 
 
 def is_run(folder: Path) -> bool:

@@ -26,7 +26,7 @@ def test_a_run_is_called_by_its_model(tmp_path: Path) -> None:
         (("one.run", "two.run"), ["small (one)", "small (two)"]),
         (("small-3shot.run", "two.run"), ["small-3shot", "small (two)"]),
         (("a/x.run", "b/x.run"), ["a/small (x)", "b/small (x)"]),
-        (("one.run", "one.run"), ["#1", "#2"]),
+        (("one.run", "one.run"), ["(1)", "(2)"]),
     ],
 )
 def test_runs_of_one_model_are_told_apart_by_what_the_user_called_them(

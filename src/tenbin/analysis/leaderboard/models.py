@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from tenbin.analysis.compare.comparability import setting
-from tenbin.results.folder import run_name
+from tenbin.results.folder import numbered_names, run_name
 from tenbin.results.schema import RunResult, Sample
 
 _OF_THE_MODEL = (
@@ -61,7 +61,9 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
         name if counts[name] == 1 else _told_apart(name, own[0])
         for name, own in zip(names, newest, strict=True)
     ]
-    return [Model(name, tuple(own)) for name, own in zip(_numbered(names), newest, strict=True)]
+    return [
+        Model(name, tuple(own)) for name, own in zip(numbered_names(names), newest, strict=True)
+    ]
 
 
 def called(run: Source) -> str:
@@ -74,13 +76,3 @@ def _told_apart(name: str, run: Source) -> str:
     """A name that another row has too, with what the user called the run."""
     stem = run_name(run.name)
     return stem if name in stem else f"{name} {stem}"
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """What is still the same gets a number, so that no two rows are mixed up."""
-    counts, seen = Counter(names), Counter[str]()
-    numbered = []
-    for name in names:
-        seen[name] += 1
-        numbered.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
-    return numbered

@@ -33,14 +33,12 @@ def prices_of(arguments: ServerArguments, model: str) -> dict[str, Any] | None:
 
 
 def _read_file(path: str, model: str) -> dict[str, Any]:
-    from tenbin.files.yaml_text import YamlError, read_yaml
+    from tenbin.files.yaml_text import YamlError, read_yaml, why_unread
 
     try:
         table = read_yaml(expanded(path))
-    except OSError as error:
-        raise ConfigError(f"prices={path}: {error.strerror}") from error
-    except YamlError as error:
-        raise ConfigError(f"prices={path}: {error}") from error
+    except (OSError, YamlError) as error:
+        raise ConfigError(f"prices={path}: {why_unread(error)}") from error
     if not isinstance(table, Mapping):
         raise ConfigError(f"prices={path}: a price table maps models to input, output and cached")
     # A model that is named by a path may be listed under its file name.

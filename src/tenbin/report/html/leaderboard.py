@@ -12,7 +12,7 @@ from tenbin.analysis.leaderboard.history import ModelHistory
 from tenbin.analysis.leaderboard.models import COLUMNS, Source
 from tenbin.analysis.leaderboard.report import LeaderboardReport
 from tenbin.errors import TenbinError
-from tenbin.results.folder import BESIDE_RESULT, run_name
+from tenbin.results.folder import BESIDE_RESULT, numbered_names, run_name
 from tenbin.results.read import StoredRun
 
 
@@ -72,11 +72,7 @@ def _names(runs: Sequence[StoredRun]) -> list[str]:
         name if counts[name] == 1 else f"{_around(run)}/{name}"
         for name, run in zip(names, runs, strict=True)
     ]
-    counts, seen, found = Counter(names), Counter[str](), []
-    for name in names:
-        seen[name] += 1
-        found.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
-    return found
+    return numbered_names(names)
 
 
 def _around(run: StoredRun) -> str:

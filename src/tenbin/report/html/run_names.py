@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from tenbin.report.export.names import model_label
 from tenbin.report.html.model import DifferingSetting
-from tenbin.results.folder import run_name
+from tenbin.results.folder import numbered_names, run_name
 from tenbin.results.read import StoredRun
 
 _OF_THE_PLACE = ("tasks", "output_path", "cache_dir", "no_cache", "data_dir", "offline", "report")
@@ -34,7 +34,7 @@ def name_page_runs(runs: Sequence[StoredRun]) -> list[str]:
         name if known[name] == 1 else f"{run.path.parent.name}/{name}"
         for name, run in zip(names, runs, strict=True)
     ]
-    return _counted(names)
+    return numbered_names(names)
 
 
 def _model_or_file(run: StoredRun) -> str:
@@ -46,16 +46,6 @@ def _model_or_file(run: StoredRun) -> str:
 def _told_apart(name: str, run: StoredRun) -> str:
     own = run_name(run.path)
     return own if name in own else f"{name} ({own})"
-
-
-def _counted(names: Sequence[str]) -> list[str]:
-    """The same run given twice gets a number, so that no two columns are mixed up."""
-    known, seen = Counter(names), Counter[str]()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(f"{name} #{seen[name]}" if known[name] > 1 else name)
-    return found
 
 
 def differing_settings(runs: Sequence[StoredRun]) -> list[DifferingSetting]:

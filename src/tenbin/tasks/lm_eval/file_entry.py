@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from tenbin.errors import TaskError
-from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes
+from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes, why_unread
 from tenbin.tasks.formats import OWN_KEYS, is_own
 from tenbin.tasks.lm_eval.index_cache import Entry, Record, Stamp, stamp_of
 from tenbin.tasks.lm_eval.reading import MOST_FILES, included_names
@@ -112,10 +112,8 @@ def _naming_keys(path: str) -> dict[str, Any]:
     """
     try:
         loaded = parse_yaml(read_yaml_bytes(path), _IndexLoader, path, _is_needed)
-    except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror}") from error
-    except YamlError as error:
-        raise TaskError(f"{path}: {error}") from error
+    except (OSError, YamlError) as error:
+        raise TaskError(f"{path}: {why_unread(error)}") from error
     if not isinstance(loaded, dict):
         raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
     keys = {key: loaded[key] for key in _NAMING_KEYS if key in loaded}

@@ -17,7 +17,7 @@ import yaml
 
 from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import HINT, OutsideError, Reach
-from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes
+from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes, why_unread
 from tenbin.records import TaskFunction
 
 CATALOG = Path(__file__).parents[2] / "catalog" / "tasks"
@@ -144,10 +144,8 @@ def _read_one(path: Path) -> _Parsed:
     try:
         content = read_yaml_bytes(path)
         loaded = parse_yaml(content, _TaskLoader, str(path))
-    except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror}") from error
-    except YamlError as error:
-        raise TaskError(f"{path}: {error}") from error
+    except (OSError, YamlError) as error:
+        raise TaskError(f"{path}: {why_unread(error)}") from error
     if not isinstance(loaded, dict):
         raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
     return _Parsed(loaded, hashlib.sha256(content).hexdigest())
