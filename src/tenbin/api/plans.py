@@ -14,7 +14,8 @@ from tenbin.api.tables import Row, Tabular
 from tenbin.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tenbin.analysis.plan import PlanReport
+    from tenbin.analysis.plan import Candidate, PlanReport
+    from tenbin.config import RunConfig
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,11 +107,10 @@ def plan(
         raise ConfigError("a plan takes at most two runs", "name one run, or two to compare")
     if not runs:
         from tenbin.config import build_config
-        from tenbin.pipeline.candidates import candidates_of_tasks
 
         given = {"tasks": tasks, "suite": suite, "include_path": include_path}
         config = build_config({name: value for name, value in given.items() if value})
-        found, left_out = candidates_of_tasks(config)
+        found, left_out = _candidates_of_tasks(config)
         return Plan(make_plan(found, settings, left_out))
     opened = [run if isinstance(run, Run) else load_run(run) for run in runs]
     if len(opened) == 1:
@@ -119,3 +119,22 @@ def plan(
         rows = compare(*opened).record.comparisons
         found, left_out = candidates_of_comparisons(rows, opened[0].result)
     return Plan(make_plan(found, settings, left_out))
+
+
+def _candidates_of_tasks(config: RunConfig) -> tuple[list[Candidate], dict[str, str]]:
+    """The tasks that the config names with the published sizes of their data sets, and why others
+    are left out. No data are read.
+
+    Where a task is chosen under several templates, each has its own comparison.
+    """
+    from tenbin.analysis.plan import Candidate
+    from tenbin.pipeline.cells.choose import choose_cells
+    from tenbin.tasks.summary import summary_of
+
+    found, left_out = [], {}
+    for setup in choose_cells(config):
+        if setup.task.kind == "perplexity":
+            left_out[setup.cell.id] = "a perplexity has no points"
+        else:
+            found.append(Candidate(setup.cell.id, summary_of(setup.task).documents))
+    return found, left_out
