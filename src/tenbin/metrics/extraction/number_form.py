@@ -16,6 +16,8 @@ BOX = "\ue000"
 """Stands at both ends of a LaTeX box."""
 MARK = "\ue002"
 """Stands for ####."""
+MONEY = "\u205f"
+"""A blank, which stands for the sign of a currency."""
 
 _CHARACTERS = {
     **{ord(mark): "-" for mark in "−﹣‐‑⁻"},
@@ -35,7 +37,7 @@ _LATEX = (
         r"\1",
     ),
     (re.compile(r"\^\s*\{?\s*\\circ\s*\}?"), "°"),
-    (re.compile(r"\{,\}"), ","),
+    (re.compile(r"\{([.,])\}"), r"\1"),
     (re.compile(r"(?<=\d)\\[,; ](?=\d{3})"), GROUP),
     (re.compile(r"\\(?:times|cdot)\b"), "×"),
     (re.compile(r"\\(?:approx|equiv|rightarrow|implies|Rightarrow)\b"), "="),
@@ -66,8 +68,8 @@ def plain_form(text: str) -> str:
             plain = pattern.sub(replacement, plain)
     plain = _TIMES.sub("×", plain)
     plain = re.sub(r"\*+|~~|(?<!\w)__?(?=\w)|(?<=\w)__?(?!\w)", "", plain)
-    plain = _MONEY.sub(" ", _SIGNED_MONEY.sub("", plain))
     plain = _HEADING.sub("", _HASHES.sub(MARK, plain))
+    plain = _MONEY.sub(MONEY, _SIGNED_MONEY.sub("", plain))
     ended = _END_OF_TURN.search(plain)
     return (plain[: ended.start()] if ended and plain[: ended.start()].strip() else plain).strip()
 
@@ -77,5 +79,6 @@ def _spelled_out(match: re.Match[str]) -> str:
     kind = unicodedata.decomposition(match[0]).split(" ")[0]
     plain = unicodedata.normalize("NFKC", match[0])
     if kind == "<fraction>":
-        return f" {plain}"
+        follows_digit = match.start() > 0 and match.string[match.start() - 1].isdigit()
+        return f" {plain}" if follows_digit else plain
     return f"^{plain}" if kind == "<super>" else "" if kind == "<sub>" else " "

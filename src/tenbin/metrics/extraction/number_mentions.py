@@ -21,6 +21,8 @@ _NAME = re.compile(r"[A-Za-zÀ-ɏ]-?$")
 _CURRENCY = re.compile(
     r"(?:\b(?:Rs|RM|USD|EUR|GBP|JPY|INR|R|US|HK|NT|S|Tk|BDT|THB|TZS|KES))$", re.IGNORECASE
 )
+_ATTRIBUTE = re.compile(r"-[A-Za-z]{3}")
+"""Of an adjective: "a 3-hour trip", "the 2-year-old plan"."""
 _VARIABLE = re.compile(r"[a-z](?![A-Za-z0-9À-ɏ'])")
 _UNITS_OF_ONE_LETTER = frozenset("mglhtsk")
 
@@ -34,7 +36,7 @@ class Role(IntEnum):
     ASKED = 2
     """Part of a question."""
     EXPLAINED = 3
-    """In brackets, or in a clause that gives reasons."""
+    """In brackets, in a clause that gives reasons, or part of an adjective."""
     ASIDE = 4
     """After words such as "out of"."""
     BARE = 5
@@ -128,17 +130,25 @@ def _role(part: str, numeral: Numeral, sentence: Sentence, patterns: Patterns) -
     inside = part[max(sentence.start, numeral.start - _INSIDE) : numeral.start]
     if inside.count("(") > inside.count(")") or patterns.reason.search(inside):
         return Role.EXPLAINED
+    if _ATTRIBUTE.match(after):
+        return Role.EXPLAINED
     if patterns.aside_before.search(before) or any(
         one.search(before) and two.match(after) for one, two in patterns.asides_around
     ):
         return Role.ASIDE
-    return Role.BARE
+    exchanged = patterns.exchange_before.search(before) and not (
+        patterns.money_before.search(before) or patterns.money_after.match(after)
+    )
+    return Role.ASIDE if exchanged else Role.BARE
 
 
 def _is_no_amount(before: str, after: str, patterns: Patterns) -> bool:
     if _NAME.search(before) and not _CURRENCY.search(before):
         return True
-    if patterns.step_before.search(before) or patterns.step_after.match(after):
+    step = patterns.step_before.search(before)
+    if step is not None and patterns.each_before.search(before[: step.start()]) is None:
+        return True
+    if patterns.step_after.match(after):
         return True
     variable = _VARIABLE.match(after)
     return variable is not None and variable[0] not in _UNITS_OF_ONE_LETTER

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tenbin.metrics.extraction.number_form import MONEY
 from tenbin.metrics.extraction.number_words import number_words, words_expression
 
 ENDS = r".!?。！？؟।\n"
@@ -30,6 +31,10 @@ class Patterns:
     denied_before: re.Pattern[str]
     denied_after: re.Pattern[str]
     aside_before: re.Pattern[str]
+    exchange_before: re.Pattern[str]
+    """Before what something is paid for ("$64 for 16 glasses")."""
+    money_before: re.Pattern[str]
+    money_after: re.Pattern[str]
     asides_around: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
     reason: re.Pattern[str]
     condition: re.Pattern[str]
@@ -42,6 +47,8 @@ class Patterns:
     workings: re.Pattern[str]
     step_before: re.Pattern[str]
     step_after: re.Pattern[str]
+    each_before: re.Pattern[str]
+    """Before the noun of a step: the number after it is an amount ("each day 18")."""
     no_amounts: re.Pattern[str]
     """Dates, times, addresses and powers: digits that count nothing."""
     numeral_word: re.Pattern[str]
@@ -77,6 +84,9 @@ def patterns_of(language: str) -> Patterns:
         denied_before=pattern(rf"{words['denials_before']}\s*(?:{words['fillers']}\s*)?$"),
         denied_after=pattern(rf"[^\d\s,.;。、=]{{0,8}}\s*{words['denials_after']}"),
         aside_before=pattern(rf"{before}\s*(?:\w+ing\s+)?(?:{words['fillers']}\s*)?$"),
+        exchange_before=pattern(rf"{words['exchanges']}\s*(?:{words['fillers']}\s*)?$"),
+        money_before=pattern(rf"(?:{words['money']}\s*|{MONEY}\s*)$"),
+        money_after=pattern(rf"[^\S\n]*(?:{MONEY}|{words['money']})"),
         asides_around=tuple(
             (
                 pattern(rf"{words_expression([one])}\s*$" if one else "$"),
@@ -103,6 +113,7 @@ def patterns_of(language: str) -> Patterns:
         workings=pattern(rf"{words['workings']}\s*:?"),
         step_before=pattern(rf"{words['steps_before']}\s*[#(]?\s*$"),
         step_after=pattern(rf"\s*{words['steps_after']}"),
+        each_before=pattern(rf"{words['distributives']}\s*$"),
         no_amounts=_no_amounts(words["months"]),
         numeral_word=pattern(words_expression(words.numerals)),
         scale_before=pattern(rf"{words_expression(words.scales_before)}\s+"),

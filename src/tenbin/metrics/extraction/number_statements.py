@@ -131,14 +131,14 @@ def _statement(
     else:
         value = last_result(part, bare)
         firm = bool(match["is"])
-    settled = not (near and len(bare) > 1 and _is_choice(part, first, bare[1], patterns))
+    settled = not (near and len(bare) > 1 and is_choice(part, first, bare[1], patterns))
     passing = bool(match["weak"])
     return Statement(
         value if settled else None, match.start(), firm and not passing, passing, end, settled
     )
 
 
-def _is_choice(part: str, one: Mention, other: Mention, patterns: Patterns) -> bool:
+def is_choice(part: str, one: Mention, other: Mention, patterns: Patterns) -> bool:
     """Whether two numbers are given to choose from: "12 or 14", "12 apples or 14 apples"."""
     between = part[one.end : other.start]
     if _RANGE.fullmatch(between) and one.numeral.value < other.numeral.value:

@@ -25,9 +25,9 @@ NUMBER_LANGUAGES = (
 
 LISTS = (
     *("answers", "results", "copulas", "confirmations", "workings", "steps_before"),
-    *("steps_after", "questions", "retractions", "refusals", "conditions", "denials_before"),
-    *("denials_after", "alternatives", "conclusions", "remarks", "closings", "reasons"),
-    *("asides", "months", "minus", "fillers"),
+    *("distributives", "steps_after", "questions", "retractions", "refusals", "conditions"),
+    *("denials_before", "denials_after", "alternatives", "conclusions", "remarks", "closings"),
+    *("reasons", "asides", "exchanges", "money", "months", "minus", "fillers"),
 )
 TABLES = ("scales", "scales_before", "numerals")
 """Words with their values."""

@@ -22,7 +22,12 @@ from tenbin.metrics.extraction.clean import strip_thinking
 from tenbin.metrics.extraction.number_form import BOX, MARK, plain_form
 from tenbin.metrics.extraction.number_mentions import Mention, Role, Sentence, find_mentions
 from tenbin.metrics.extraction.number_patterns import patterns_of
-from tenbin.metrics.extraction.number_statements import find_statements, last_result, spelled_out
+from tenbin.metrics.extraction.number_statements import (
+    find_statements,
+    is_choice,
+    last_result,
+    spelled_out,
+)
 from tenbin.metrics.extraction.numerals import canonical, is_clear
 from tenbin.metrics.repetition import shorten
 
@@ -157,7 +162,10 @@ def _last_number(
         if counted:
             last = [one for one in counted if one.sentence == counted[-1].sentence]
             bare = [one for one in last if one.role is Role.BARE]
-            return _of_equation(part, bare or last)
+            last = bare or last
+            if len(last) > 1 and is_choice(part, last[-2], last[-1], patterns):
+                return None
+            return _of_equation(part, last)
     return None
 
 

@@ -47,4 +47,10 @@ def parts_to_read(plain: str, pool: Pool = LANGUAGES) -> list[str]:
 
 
 def _retraction_ends(own: str, pool: Pool) -> list[int]:
-    return [match.end() for match in _retraction(pool).finditer(own)][-1:]
+    # What opens the answer takes nothing back: 「いいえ、違います」 is an answer.
+    ends = [
+        match.end()
+        for match in _retraction(pool).finditer(own)
+        if own[: match.start()].strip(" \t\n\"'")
+    ]
+    return ends[-1:]
