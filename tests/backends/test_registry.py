@@ -129,6 +129,28 @@ def test_workers_open_an_installed_backend_by_its_name(install: Install) -> None
     assert isinstance(answered, Answered) and [key for key, _ in answered.pairs] == ["k"]
 
 
+def test_a_class_names_its_arguments(install: Install) -> None:
+    code = """
+from tenbin.backends.base import BaseBackend
+
+class Small(BaseBackend):
+    fingerprint = "small-1"
+    arguments = ("alpha", "beta")
+
+class Plain(BaseBackend):
+    fingerprint = "plain-1"
+"""
+    install("my_package", code, small="my_package.backend:Small", plain="my_package.backend:Plain")
+    opened = open_backend(BackendSettings("small", {"alpha": "1"}))
+    assert opened.settings.model_args == {"alpha": "1"}  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match="unknown model argument 'alhpa'") as error:
+        open_backend(BackendSettings("small", {"alhpa": "1"}))
+    assert error.value.hint == "did you mean 'alpha'? Small takes the arguments alpha, beta"
+    with pytest.raises(ConfigError) as error:
+        open_backend(BackendSettings("plain", {"alpha": "1"}))
+    assert error.value.hint == "Plain takes no arguments"
+
+
 def test_an_entry_declares_more_than_a_class(install: Install) -> None:
     code = """
 from tenbin.backends.base import BaseBackend

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
-from tenbin.errors import ConfigError
+from tenbin.errors import ConfigError, guess_at
 from tenbin.records import Failure, Generate, Prompt, Request, Response, Rolling, Score
 from tenbin.records.tokenized import TokenizedPrompt, Vocabulary
 
@@ -250,14 +250,22 @@ class BaseBackend:
 
     fingerprint: str
     capabilities: Capabilities = Capabilities()
+    arguments: Collection[str] = ()
+    """Names that `--model_args` may give; any other is refused."""
 
     def __init__(self, settings: BackendSettings | None = None) -> None:
         """Keep the settings; `--model NAME` opens a registered class with them.
 
         Args:
             settings: What the user said; None where the backend is made in Python.
+
+        Raises:
+            ConfigError: A model argument is none of `arguments`.
         """
         self.settings = settings
+        for name in () if settings is None else settings.model_args:
+            if name not in self.arguments:
+                refuse_argument(name, type(self).__name__, self.arguments)
 
     def describe(self) -> Mapping[str, Any]:
         """Name and version of the engine, for results."""
@@ -303,6 +311,24 @@ class BaseBackend:
 
     def _unsupported(self, what: str) -> Failure:
         return Failure("unsupported", f"the backend {type(self).__name__} {what}")
+
+
+def refuse_argument(name: str, backend: str, known: Collection[str], also: str = "") -> NoReturn:
+    """Refuse a model argument that a backend does not have.
+
+    Args:
+        name: The argument.
+        backend: What it was given to.
+        known: Those that there are.
+        also: What else the backend takes, for the hint.
+
+    Raises:
+        ConfigError: Always.
+    """
+    listed = also or (f"the arguments {', '.join(sorted(known))}" if known else "no arguments")
+    raise ConfigError(
+        f"unknown model argument {name!r}", f"{guess_at(name, known)}{backend} takes {listed}"
+    )
 
 
 def prepare(backend: Backend) -> None:

@@ -22,6 +22,7 @@ from tenbin.backends.base import (
     Boundary,
     Capabilities,
     Encoding,
+    refuse_argument,
 )
 from tenbin.backends.finite import not_finite as failed_not_finite
 from tenbin.backends.text.thinking import cut_at_stops, split_thinking
@@ -294,8 +295,7 @@ def open_scripted(settings: BackendSettings) -> ScriptedBackend:
     options: dict[str, Any] = {}
     for name, value in settings.model_args.items():
         if name not in _OPTIONS:
-            known = ", ".join(sorted(_OPTIONS))
-            raise ConfigError(f"unknown model argument {name!r}", f"scripted knows: {known}")
+            refuse_argument(name, "scripted", _OPTIONS)
         try:
             options[name] = _OPTIONS[name](value)
         except (TypeError, ValueError, OverflowError):

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from tenbin.backends.base import BackendSettings
-from tenbin.errors import BackendError, ConfigError, guess_at
+from tenbin.backends.base import BackendSettings, refuse_argument
+from tenbin.errors import BackendError, ConfigError
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 ENGINES = ("auto", "tree", "rows", "cache", "plain")
@@ -170,10 +170,7 @@ def read_arguments(settings: BackendSettings) -> HfArguments:
 
 def _coerced(name: str, value: object) -> Any:
     if name not in NAMES:
-        guess = guess_at(name, NAMES)
-        raise ConfigError(
-            f"unknown model argument {name!r}", f"{guess}hf knows: {', '.join(sorted(NAMES))}"
-        )
+        refuse_argument(name, "hf", NAMES)
     if value is None or (name in _OPTIONAL and value == "None"):
         return None if name in _DEMANDED else HfArguments.__dataclass_fields__[name].default
     try:

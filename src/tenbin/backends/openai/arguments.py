@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from tenbin.errors import ConfigError, guess_at
+from tenbin.backends.base import refuse_argument
+from tenbin.errors import ConfigError
 
 When = Literal["auto", "never"]
 
@@ -178,11 +179,7 @@ def read_arguments(given: Mapping[str, Any], is_chat: bool) -> ServerArguments:
 
 def _coerced(name: str, value: object) -> Any:
     if name not in NAMES:
-        guess = guess_at(name, NAMES)
-        raise ConfigError(
-            f"unknown model argument {name!r}",
-            f"{guess}openai and openai-chat know: {', '.join(sorted(NAMES))}",
-        )
+        refuse_argument(name, "a server (openai, openai-chat)", NAMES)
     try:
         return _COERCE.get(name, _word)(value)
     except ValueError as error:

@@ -5,12 +5,11 @@ Names and types of the options come from the installed vLLM, whatever its versio
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from tenbin.backends.base import BackendSettings
+from tenbin.backends.base import BackendSettings, refuse_argument
 from tenbin.backends.checkpoint.arguments import HfArguments, as_boolean
 from tenbin.backends.checkpoint.arguments import read_arguments as read_hf_arguments
 from tenbin.backends.checkpoint.location import check_path
@@ -117,13 +116,8 @@ def _typed(name: str, value: object, known: Mapping[str, Any]) -> Any:
         raise ConfigError(f"the vLLM option {name} is set by tenbin", reason)
     if name not in known:
         names = sorted({*_FILES, "scoring", *known} - set(_KEPT))
-        close = difflib.get_close_matches(name, names, n=3)
-        guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-        raise ConfigError(
-            f"unknown model argument {name!r}",
-            f"{guess}vllm knows {', '.join((*_FILES, 'scoring'))} and the engine options of the"
-            " installed vLLM",
-        )
+        own = ", ".join((*_FILES, "scoring"))
+        refuse_argument(name, "vllm", names, f"{own} and the engine options of the installed vLLM")
     action = known[name]
     if not isinstance(value, str) or value == "None":
         return None if value == "None" else value

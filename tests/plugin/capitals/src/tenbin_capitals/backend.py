@@ -12,6 +12,7 @@ class Atlas(BaseBackend):
     """Writes the capital of the country that a prompt names."""
 
     fingerprint = "atlas-1"
+    arguments = ("unknown",)
 
     def generate(self, request: Generate) -> Response:
         """The capital, or what the model argument `unknown` says."""
