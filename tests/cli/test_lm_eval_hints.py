@@ -43,8 +43,26 @@ def test_every_command_and_model_that_a_hint_names_is_here() -> None:
     assert commands <= set(COMMANDS)
     assert set(lm_eval_options.MODELS.values()) <= set(BACKENDS)
     assert not set(lm_eval_options.MODELS) & set(BACKENDS)
+    for model in sorted({*GOLDEN["models"]} - set(BACKENDS)):
+        assert lm_eval_options.hint_for_model(model), model
     further = (*lm_eval_options.KEYWORDS, *lm_eval_options.OLDER)
     assert not {one.name for one in further} & set(OPTIONS)
+
+
+def test_trackers_are_named_where_lm_eval_sends_results(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "--export wandb" in said(capsys, "run", "--wandb_args", "project=x")
+    assert "--export wandb or mlflow" in said(capsys, "run", "--trackio_args", "project=x")
+
+
+def test_stop_strings_are_not_taken_for_another_setting(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "--tasks", "jnli", "--gen_kwargs", 'stop=["x"]']) == 2
+    message = capsys.readouterr().err
+    assert "stop strings belong to the task" in message
+    assert "top_p?" not in message
 
 
 @pytest.mark.parametrize("flag", MISSING, ids=lambda one: one.name)
@@ -120,7 +138,7 @@ def test_a_model_of_lm_eval() -> None:
 def test_a_run_file_of_lm_eval(tmp_path: Path) -> None:
     file = tmp_path / "run.yaml"
     file.write_text("tasks: [jnli]\nwandb_args: {project: x}\n")
-    with pytest.raises(ConfigError, match=r"run.yaml: wandb_args: unknown key\n.*sends results no"):
+    with pytest.raises(ConfigError, match=r"run.yaml: wandb_args: unknown key\n.*--export wandb"):
         read_run_file(file)
 
 

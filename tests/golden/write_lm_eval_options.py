@@ -1,4 +1,4 @@
-"""Write the flags, commands and keywords of lm-eval, for the tests of tenbin's hints about them.
+"""Write the flags, commands, models and keywords of lm-eval, for the tests of tenbin's hints about them.
 
 Run with the Python of an environment that holds lm-eval 0.4.13:
 
@@ -17,6 +17,7 @@ def main() -> None:
     """Write lm_eval_options.json beside this file."""
     from lm_eval import simple_evaluate  # type: ignore[import-not-found]
     from lm_eval._cli.harness import HarnessCLI  # type: ignore[import-not-found]
+    from lm_eval.models import MODEL_MAPPING  # type: ignore[import-not-found]
 
     commands = HarnessCLI()._subparsers.choices
     flags = {}
@@ -28,6 +29,7 @@ def main() -> None:
         "version": version("lm_eval"),
         "commands": sorted(commands),
         "flags": flags,
+        "models": sorted(MODEL_MAPPING),
         "keywords": list(inspect.signature(simple_evaluate).parameters),
     }
     target = Path(__file__).with_suffix("").with_name("lm_eval_options.json")

@@ -109,12 +109,9 @@ def find_backend(model: str) -> Entry:
             plugin.refuse_clash("backend")
         return _entry_of(plugin)
     if entry is None:
-        from tenbin.config.lm_eval_options import MODELS
+        from tenbin.config.lm_eval_options import hint_for_model
 
-        meant = MODELS.get(model)
-        guess = (
-            f"lm-eval's {model} is {meant} here; " if meant else guess_at(model, backend_names())
-        )
+        guess = hint_for_model(model) or guess_at(model, backend_names())
         raise ConfigError(
             f"unknown model backend {model!r}",
             f"{guess}known backends: {', '.join(backend_names())}",

@@ -24,7 +24,10 @@ class LmEvalOption:
 
 
 _SEED = "seed=N seeds examples and sampled answers"
-_NOWHERE = "tenbin sends results nowhere: share result.json, or the HTML file of --report"
+_ELSEWHERE = (
+    "--export wandb or mlflow shows a run there; nothing goes to a hub: share result.json, or the "
+    "HTML file of --report"
+)
 _TASK_DESCRIPTION = "the text before the examples is `description` in a task file"
 
 FLAGS = (
@@ -86,10 +89,13 @@ FLAGS = (
     LmEvalOption(
         "show_config", "result.json holds every task as it was asked, under `configs`; leave it out"
     ),
-    LmEvalOption("wandb_args", _NOWHERE),
-    LmEvalOption("wandb_config_args", _NOWHERE),
-    LmEvalOption("trackio_args", _NOWHERE),
-    LmEvalOption("hf_hub_log_args", _NOWHERE),
+    LmEvalOption(
+        "wandb_args",
+        "--export wandb, and project, entity, mode (online, offline) and dir under --export_args",
+    ),
+    LmEvalOption("wandb_config_args", "leave it out: --export wandb sends every option of the run"),
+    LmEvalOption("trackio_args", _ELSEWHERE),
+    LmEvalOption("hf_hub_log_args", _ELSEWHERE),
     LmEvalOption(
         "predict_only",
         "leave it out: every answer is stored in samples.parquet, and metrics take no model time",
@@ -114,7 +120,7 @@ KEYWORDS = (
     LmEvalOption("rewrite_requests_cache", "leave it out: prompts are built anew for each run"),
     LmEvalOption("delete_requests_cache", "leave it out: prompts are built anew for each run"),
     LmEvalOption("bootstrap_iters", "leave it out: the number of resamples is fixed"),
-    LmEvalOption("evaluation_tracker", _NOWHERE),
+    LmEvalOption("evaluation_tracker", _ELSEWHERE),
     LmEvalOption("task_manager", "include_path names task files and folders of them"),
     LmEvalOption("random_seed", _SEED),
     LmEvalOption("numpy_random_seed", _SEED),
@@ -143,8 +149,19 @@ MODELS = {
     "huggingface": "hf",
     "gguf": "hf",
     "ggml": "hf",
+    "dummy": "scripted",
 }
 """lm-eval's models → the backend here, where the names differ."""
+
+_OTHER_MODELS = frozenset(
+    """
+    anthropic-chat anthropic-chat-completions anthropic-completions habana hf-audiolm-qwen
+    hf-mistral3 hf-multimodal ipex litellm litellm-chat litellm-chat-completions mamba_ssm
+    megatron_lm nemo_lm neuronx onnxruntime onnxruntime-genai openvino sglang sglang-generate
+    steered textsynth trtllm vllm-vlm watsonx_llm winml
+    """.split()
+)
+"""lm-eval's models without a backend here."""
 
 _LISTS = ("list", "list_groups", "list_subtasks", "list_tags")
 _NAMED = {one.name: one for one in (*FLAGS, *KEYWORDS, *OLDER)}
@@ -184,6 +201,18 @@ def hint_for_value(name: str, value: object) -> str:
         return "the tokenizer's default template is used; variables go into --chat_template_args"
     if name == "gen_kwargs" and any(word in written for word in ("until", "stop")):
         return "stop strings belong to the task: `until` under its generation_kwargs"
+    return ""
+
+
+def hint_for_model(name: str) -> str:
+    """What to give as `--model` instead of a model of lm-eval's; nothing for other names."""
+    if name in MODELS:
+        return f"lm-eval's {name} is {MODELS[name]} here; "
+    if name in _OTHER_MODELS:
+        return (
+            f"lm-eval's {name} does not exist here; a server with OpenAI's API is openai or "
+            "openai-chat, with base_url=… under --model_args; "
+        )
     return ""
 
 

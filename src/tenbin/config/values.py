@@ -346,7 +346,7 @@ def gen_kwargs(value: Any) -> dict[str, Any]:
         if name not in _GENERATION:
             from difflib import get_close_matches
 
-            close = get_close_matches(name, _GENERATION, n=1)
+            close = get_close_matches(name, _GENERATION, n=1, cutoff=0.7)
             guess = f", did you mean {close[0]}?" if close else ""
             raise ValueError(f"{', '.join(_GENERATION)} (no {name}{guess})")
         try:
