@@ -59,7 +59,7 @@ def test_trackers_are_named_where_lm_eval_sends_results(
 def test_stop_strings_are_not_taken_for_another_setting(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["run", "--tasks", "jnli", "--gen_kwargs", 'stop=["x"]']) == 2
+    assert main(["run", "--tasks", "jnli", "--gen_kwargs", 'stop=["x"]']) == 1
     message = capsys.readouterr().err
     assert "stop strings belong to the task" in message
     assert "top_p?" not in message

@@ -1,4 +1,4 @@
-"""Write the flags, commands, models and keywords of lm-eval, for the tests of tenbin's hints about them.
+"""Write lm-eval's flags, commands, models and keywords, for the tests of hints about them.
 
 Run with the Python of an environment that holds lm-eval 0.4.13:
 

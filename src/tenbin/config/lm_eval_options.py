@@ -153,14 +153,13 @@ MODELS = {
 }
 """lm-eval's models → the backend here, where the names differ."""
 
-_OTHER_MODELS = frozenset(
-    """
+_WRITTEN_MODELS = """
     anthropic-chat anthropic-chat-completions anthropic-completions habana hf-audiolm-qwen
     hf-mistral3 hf-multimodal ipex litellm litellm-chat litellm-chat-completions mamba_ssm
     megatron_lm nemo_lm neuronx onnxruntime onnxruntime-genai openvino sglang sglang-generate
     steered textsynth trtllm vllm-vlm watsonx_llm winml
-    """.split()
-)
+"""
+_OTHER_MODELS = frozenset(_WRITTEN_MODELS.split())
 """lm-eval's models without a backend here."""
 
 _LISTS = ("list", "list_groups", "list_subtasks", "list_tags")

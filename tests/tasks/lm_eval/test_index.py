@@ -214,8 +214,11 @@ def test_links_to_folders_are_not_followed_and_circles_end(tmp_path: Path) -> No
     (tmp_path / "a" / "up").symlink_to(tmp_path)
     (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
     index = index_folder(tmp_path)
-    assert kinds(index) == {"a": "task", "x": "refused", "y": "refused"}
+    assert kinds(index) == {"a": "task", "gone": "refused", "x": "refused", "y": "refused"}
     assert "include each other" in index.names["x"][0].reason
+    assert "gone.yaml: cannot be read: No such file" in index.names["gone"][0].reason
+    write(tmp_path, {"nowhere": "task: there_now\n"})
+    assert kinds(index_folder(tmp_path))["there_now"] == "task"
 
 
 def test_paths_are_as_the_user_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_one_include_in_two_files_is_shared_but_not_changed(tmp_path: Path) -> N
         ({"task": "include: 3\n"}, ["include: names a file"]),
         ({"task": "include: /etc/hostname\n"}, ["include:", "outside of the folders"]),
         ({"task": "- a\n"}, ["mapping of keys, not a list"]),
-        ({"task": ""}, ["mapping of keys, not a NoneType"]),
+        ({"task": ""}, ["is empty", "mapping of keys"]),
         ({"task": "a: 1\n---\nb: 2\n"}, ["not valid YAML", "line 2"]),
         ({"task": "a: 1\nb: !function process\n"}, ["line 2", "names no function"]),
         ({"task": "a: !function [x.y]\n"}, ["line 1", "names no function"]),

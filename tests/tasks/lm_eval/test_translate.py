@@ -263,6 +263,14 @@ def test_needs_name_every_function_with_its_key(tmp_path: Path) -> None:
     assert result.task.origin.functions == (function,)
 
 
+def test_a_function_without_its_file_is_no_package_to_install() -> None:
+    """`!function utils.process` where utils.py was not copied along."""
+    refusals = refused(CHOICE, process_docs=TaskFunction("no_such_utils", "process"))
+    assert "there is no no_such_utils.py beside the file" in refusals["process_docs"]
+    dotted = translate({**CHOICE, "process_docs": TaskFunction("no_such_package.a", "f")}, FILE)
+    assert [need.what for need in dotted.needs if need.kind == "package"] == ["no_such_package"]
+
+
 def test_everything_refused_is_said_at_once() -> None:
     reasons = refused(
         GENERATE,

@@ -14,7 +14,7 @@ from tenbin.errors import TaskError
 from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes, why_unread
 from tenbin.tasks.formats import OWN_KEYS, is_own
 from tenbin.tasks.lm_eval.index_cache import Entry, Record, Stamp, stamp_of
-from tenbin.tasks.lm_eval.reading import MOST_FILES, included_names
+from tenbin.tasks.lm_eval.reading import MOST_FILES, included_names, keys_of
 
 _NAMING_KEYS = ("class", "group", "include", "tag", "task")
 _READ_KEYS = OWN_KEYS.union(_NAMING_KEYS)
@@ -114,8 +114,7 @@ def _naming_keys(path: str) -> dict[str, Any]:
         loaded = parse_yaml(read_yaml_bytes(path), _IndexLoader, path, _is_needed)
     except (OSError, YamlError) as error:
         raise TaskError(f"{path}: {why_unread(error)}") from error
-    if not isinstance(loaded, dict):
-        raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
+    loaded = keys_of(path, loaded)
     keys = {key: loaded[key] for key in _NAMING_KEYS if key in loaded}
     if is_own(loaded):
         keys["own"] = True

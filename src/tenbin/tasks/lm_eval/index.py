@@ -28,6 +28,8 @@ from tenbin.tasks.lm_eval.index_cache import (
 )
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
+_NOWHERE: Stamp = (0, -1)
+"""Of a link that leads nowhere; reading it says so."""
 
 Report = Callable[[int, int], None]
 """Called with the files read so far, and how many there are to read."""
@@ -144,11 +146,7 @@ def _task_files(root: str) -> dict[str, Stamp]:
         with os.scandir(folder) as listed:
             for entry in listed:
                 if entry.name.endswith((".yaml", ".yml")) and not entry.is_dir():
-                    try:
-                        status = entry.stat()
-                    except OSError:  # a link that leads nowhere
-                        continue
-                    stamps[entry.path] = (status.st_mtime_ns, status.st_size)
+                    stamps[entry.path] = stamp_of(entry.path) or _NOWHERE
                 elif entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED_FOLDERS:
                     folders.append(entry.path)
         # A run's folder holds its configuration, which is no task.

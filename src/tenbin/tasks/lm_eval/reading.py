@@ -146,9 +146,20 @@ def _read_one(path: Path) -> _Parsed:
         loaded = parse_yaml(content, _TaskLoader, str(path))
     except (OSError, YamlError) as error:
         raise TaskError(f"{path}: {why_unread(error)}") from error
+    return _Parsed(keys_of(path, loaded), hashlib.sha256(content).hexdigest())
+
+
+def keys_of(path: str | Path, loaded: Any) -> dict[Any, Any]:
+    """What a file's YAML holds, which must be a mapping of keys.
+
+    Raises:
+        TaskError: It is something else, or nothing.
+    """
+    if loaded is None:
+        raise TaskError(f"{path}: is empty: a task file is a mapping of keys")
     if not isinstance(loaded, dict):
         raise TaskError(f"{path}: a task file is a mapping of keys, not a {type(loaded).__name__}")
-    return _Parsed(loaded, hashlib.sha256(content).hexdigest())
+    return loaded
 
 
 def included_names(path: str | Path, value: Any) -> list[str]:

@@ -6,7 +6,7 @@ cannot be used here (refusals), and what a run would need first (trust in functi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from tenbin.records import (
 from tenbin.tasks.lm_eval import scoring_keys, wording_keys
 from tenbin.tasks.lm_eval.functions import named_functions
 from tenbin.tasks.lm_eval.languages import language_of
-from tenbin.tasks.lm_eval.python_imports import packages_of
+from tenbin.tasks.lm_eval.needs import Need, needs_of, refuse_missing_files
 from tenbin.tasks.lm_eval.task_keys import Keys, Refusal
 
 _KINDS: Mapping[str, Kind] = {
@@ -68,18 +68,6 @@ _UNSUPPORTED: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """What a run of the task needs before it can begin."""
-
-    kind: Literal["trust", "package"]
-    key: str
-    """The key of the task file that brings the need."""
-    what: str
-    """The function as `file: name`, or the package that the function's file imports."""
-    function: TaskFunction | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Translation:
     """A task, or why there is none."""
 
@@ -117,7 +105,8 @@ def translate(
         return Translation(None, (), tuple(keys.refusals))  # the class holds all the rest
     task = _task(keys, path)
     functions = named_functions(task)
-    needs = tuple(_needs(functions))
+    needs = tuple(needs_of(functions))
+    refuse_missing_files(keys, functions)
     if keys.refusals:
         return Translation(None, needs, tuple(keys.refusals))
     by_name = tuple(sorted({function for _, function in functions}, key=str))
@@ -141,17 +130,6 @@ def _refuse_keys(keys: Keys) -> None:
                 "is no key of lm-eval's task files",
                 f"take {key} out, or put it under metadata",
             )
-
-
-def _needs(functions: Iterable[tuple[str, TaskFunction]]) -> Iterator[Need]:
-    """Trust in each function, and each package that their files import."""
-    packages: dict[str, str] = {}
-    for key, function in functions:
-        yield Need("trust", key, str(function), function)
-        for package in packages_of(function):
-            packages.setdefault(package, key)
-    for package, key in packages.items():
-        yield Need("package", key, package)
 
 
 def _task(keys: Keys, path: Path) -> Task:
