@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tenbin.config import RunConfig
+    from tenbin.tasks.selection import Selected
 
 EXAMPLES = """examples:
   tenbin import-task xnli_ja.yaml --output my_xnli_ja.yaml
-  tenbin import-task xnli_ja.yaml --template published
+  tenbin import-task xnli_sw --include_path lm_eval --template published
   tenbin import-task my_xnli_ja.yaml --to lm-eval --template polite
   tenbin import-task proverbs-1.0-asked --include_path proverbs.yaml \\
       --to lm-eval
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tenbin.cli.flags import add_options
 
     parser.add_argument(
-        "task", metavar="FILE", help="a task file; with --to lm-eval also a task's name or id"
+        "task", metavar="FILE", help="a task file, or the name of a task below --include_path"
     )
     parser.add_argument(
         "--to",
@@ -81,33 +82,42 @@ def _to_tenbin(options: argparse.Namespace) -> str:
     from tenbin.tasks.lm_eval.conversion import to_tenbin
     from tenbin.tasks.lm_eval.reading import read_task_file
 
-    read = read_task_file(Path(options.task), reach_of(_config(options)))
-    label = package_label(read.path.resolve())
+    config = _config(options)
+    path = Path(options.task)
+    if not path.exists():
+        path = Path(_chosen(options.task, None, config).task.source)
+    label = package_label(path.resolve())
+    read = read_task_file(path, reach_of(config))
     return to_tenbin(read, options.template or DEFAULT_TEMPLATE, label)
 
 
 def _to_lm_eval(options: argparse.Namespace) -> str:
     from pathlib import Path
 
-    from tenbin.errors import TaskError
     from tenbin.pipeline.task_files import reach_of
     from tenbin.tasks.lm_eval.conversion import to_lm_eval
     from tenbin.tasks.lm_eval.reading import read_task_file
-    from tenbin.tasks.registry import load_registry
 
     config = _config(options)
-    reach = reach_of(config)
-    chosen = load_registry(config.include_path, reach=reach).select(
-        [options.task], options.template
-    )
+    one = _chosen(options.task, options.template, config)
+    mapping = None
+    if one.task.origin is not None:
+        mapping = read_task_file(Path(one.task.source), reach_of(config)).mapping
+    return to_lm_eval(one.task, one.template, mapping)
+
+
+def _chosen(name: str, template: str | None, config: RunConfig) -> Selected:
+    """The one task that a name, an id or a file stands for."""
+    from tenbin.errors import TaskError
+    from tenbin.pipeline.task_files import reach_of
+    from tenbin.tasks.registry import load_registry
+
+    registry = load_registry(config.include_path, reach=reach_of(config))
+    chosen = registry.select([name], template)
     if len(chosen) > 1:
         ids = ", ".join(one.full_id for one in chosen[:10])
         raise TaskError(
-            f"{options.task}: stands for {len(chosen)} tasks",
+            f"{name}: stands for {len(chosen)} tasks",
             f"name one of them, with its file under --include_path: {ids}",
         )
-    (one,) = chosen
-    mapping = None
-    if one.task.origin is not None:
-        mapping = read_task_file(Path(one.task.source), reach).mapping
-    return to_lm_eval(one.task, one.template, mapping)
+    return chosen[0]

@@ -50,7 +50,10 @@ class Reach:
             )
 
 
-HINT = f"move the file there, name its folder with --data_dir, or trust the task file with {ALLOW}"
+HINT = (
+    "move the file there, name its folder with --include_path (task files) or --data_dir (data), "
+    f"or trust the task file with {ALLOW}"
+)
 
 
 def _is_below(real: str, folder: str) -> bool:

@@ -58,6 +58,16 @@ def test_an_imported_file_has_the_prompts_of_lm_eval(
     assert found == PROMPTS[PLAIN[file]][shots]
 
 
+def test_a_task_is_imported_by_its_name_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import-task", "animals_choice.yaml"]) == 0
+    by_file = capsys.readouterr().out
+    name = read_yaml(folder / "animals_choice.yaml")["task"]
+    assert main(["import-task", name, "--include_path", "."]) == 0
+    assert capsys.readouterr().out == by_file
+
+
 def test_a_further_template_changes_what_it_says(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
