@@ -160,6 +160,13 @@ def test_no_gold_is_wrong_and_has_no_class() -> None:
     assert outcomes[2].failure is not None and outcomes[2].failure.kind == "no_gold"
 
 
+def test_an_aggregation_of_the_task_sees_a_missing_gold_as_in_lm_eval() -> None:
+    function = TaskFunction("utils.py", "macro_f1", call=len)
+    prompt = replace(make_choice_prompt("a", "b"), gold=None)
+    (outcome,) = judge(use("f1", kind="choice", aggregation=function), prompt, make_scores(-1, -2))
+    assert (outcome.item, outcome.value, outcome.failure) == ((-100, 0), 0.0, None)
+
+
 def test_one_name_means_a_metric_of_each_kind() -> None:
     kinds: list[Kind] = ["choice", "loglikelihood", "generate"]
     assert len({id(find_metric("acc", kind)) for kind in kinds}) == 3

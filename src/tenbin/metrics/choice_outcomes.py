@@ -21,6 +21,8 @@ from tenbin.records import (
     TaskFunction,
 )
 
+_MISSING_GOLD = -100
+"""What lm-eval gives to an aggregation for a right answer that is not among the choices."""
 _NO_GOLD = Failure("no_gold", "the right answer is not one of the choices")
 
 
@@ -101,14 +103,16 @@ def _judge_choices(
         choices = replace(choices, unconditional=unconditional.logprobs)
     if metric.needs_golds:
         return _judge_against_golds(use, metric, prompt, choices)
-    if prompt.gold is None and metric.aggregation in OVER_CLASSES:
+    over_classes = metric.aggregation in OVER_CLASSES
+    own_aggregation = isinstance(use.aggregation, TaskFunction)
+    if prompt.gold is None and over_classes and not own_aggregation:
         return unscored(prompt, use.name, _NO_GOLD)
     predicted = metric.function(choices, **use.options)
     outcome = _choice_outcome(use, metric, prompt, predicted)
-    if not isinstance(use.aggregation, TaskFunction):
+    if not own_aggregation:
         return outcome
-    over_classes = metric.aggregation in OVER_CLASSES
-    return replace(outcome, item=(prompt.gold, predicted) if over_classes else outcome.value)
+    gold = _MISSING_GOLD if prompt.gold is None else prompt.gold
+    return replace(outcome, item=(gold, predicted) if over_classes else outcome.value)
 
 
 def _judge_against_golds(
