@@ -94,6 +94,16 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
         },
     ),
     "cohere2": ("cohere2", TREE, {**GROUPED, "sliding_window": WINDOW}),
+    # Only every other layer has the window that all their modules know.
+    "exaone4": (
+        "exaone4",
+        TREE,
+        {
+            **GROUPED,
+            "sliding_window": WINDOW,
+            "layer_types": ["sliding_attention", "full_attention"],
+        },
+    ),
     "granite": ("granite", TREE, GROUPED),
     "qwen3_moe": (
         "qwen3_moe",

@@ -219,6 +219,8 @@ class HfBackend:
                 reasons += [f"tree kernel: {kernel}"] if kernel else []
                 compiled = self._engine.compilation.reason
                 reasons += [f"compiled layers: {compiled}"] if compiled else []
+        if self._generator and (refusal := self._generator.support.refusal):
+            reasons.append(f"own loop: {refusal}")
         if self._generator and self._generator.not_compiled:
             reasons.append(f"compiled layers for prompts: {self._generator.not_compiled}")
         unpacked = dict.fromkeys(one.reason for one in self._packings.values() if one.reason)

@@ -54,6 +54,7 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
     arguments = read_arguments(settings)
     device = device_of(arguments, settings.loads_elsewhere)
     files = open_files(arguments, settings)
+    _refuse_encoder_decoder(files)
     tokenizer = files.tokenizer
     dtype = choose_dtype(arguments, files.config, device)
     adapter = _adapter(arguments)
@@ -83,6 +84,15 @@ def open_checkpoint(settings: BackendSettings) -> Checkpoint:
         _probe_cache(arguments, settings, answers_depend_on),
         arguments.packed_weights,
     )
+
+
+def _refuse_encoder_decoder(files: CheckpointFiles) -> None:
+    """Refuse it before weights are read: part of it would load as another model."""
+    if getattr(files.config, "is_encoder_decoder", False):
+        raise BackendError(
+            f"{files.location.given} is an encoder-decoder model ({files.config.model_type})",
+            "the hf backend evaluates decoders alone; serve the model, and use --model openai",
+        )
 
 
 def _loaded(

@@ -15,6 +15,7 @@ from tenbin.backends.hf.generation.probe import GenerationProbe
 from tenbin.backends.hf.generation.scheduler import Scheduler
 from tenbin.backends.hf.generation.transformers_generate import TransformersGenerate
 from tenbin.backends.hf.kernels.tree_attention import packs_pay_off
+from tenbin.backends.hf.model.causality import require_causal
 from tenbin.backends.hf.model.compilation import Compilation, CompileMode
 from tenbin.backends.hf.model.memory import input_device
 from tenbin.backends.hf.model.rope import LengthClasses
@@ -34,6 +35,8 @@ class GenerationSupport:
     """Whether a decode step may read several tokens of a row; only found out on a CPU."""
     fused: bool = False
     """Whether decode steps may be fused; only with packs."""
+    refusal: str | None = None
+    """Why the model does not work with a slot cache."""
 
 
 class Generator:
@@ -61,6 +64,9 @@ class Generator:
             compilation: When prefill uses compiled layers.
             known: What an earlier probe of the same model found; None to probe.
             memory_share: Part of the device's memory to count on; None: what is free.
+
+        Raises:
+            BackendError: The model is not causal, or its logits are not finite.
         """
         criteria = StopCriteria(model, tokenizer)
         self._classes = LengthClasses(model.config.get_text_config())
@@ -69,7 +75,7 @@ class Generator:
         probe = GenerationProbe(model, max_length)
         self._compilation = Compilation(compilation, lambda: _refusal(probe))
         packs = packs_pay_off(input_device(model))
-        self.support = known or _probed(probe, packs)
+        self.support = known or _probed(model, probe, packs)
         if self.support.token_bytes:
             self._scheduler = Scheduler(
                 model,
@@ -142,13 +148,14 @@ def _finite_if_alone(
         yield from ((at, text) for _, text in engine.generate([jobs[at]]))
 
 
-def _probed(probe: GenerationProbe, packs: bool) -> GenerationSupport:
+def _probed(model: Any, probe: GenerationProbe, packs: bool) -> GenerationSupport:
+    require_causal(model)
     if packs and (cache := probe.cache(packed=True)) is not None:
         fused = probe.cache(packed=True, fused=True) is not None
         return GenerationSupport(cache.token_bytes(), packs=True, fused=fused)
     cache = probe.cache(packed=False)
     if cache is None:
-        return GenerationSupport(0, packs=False)
+        return GenerationSupport(0, packs=False, refusal=probe.refusal)
     return GenerationSupport(cache.token_bytes(), packs=False, drafts=probe.takes_drafts())
 
 

@@ -13,20 +13,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers import GenerationConfig
 
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.backends.finite import NotFiniteError, broken_model
 from tenbin.backends.hf.generation.decode import AnyCache
+from tenbin.backends.hf.generation.generate_logits import agree, generated
 from tenbin.backends.hf.generation.kv_cache import SlotCache
 from tenbin.backends.hf.generation.model_runner import ModelRunner
 from tenbin.backends.hf.generation.prefill import PackedPrefill, PaddedPrefill
 from tenbin.backends.hf.generation.shared_prefixes import PrefixGroup
-from tenbin.backends.hf.generation.transformers_generate import default_generation_config
 from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.llama_layers import misfit
 from tenbin.backends.hf.model.memory import input_device, is_out_of_memory, release_memory
 from tenbin.backends.hf.model.prefix_tree import common_prefix
+from tenbin.backends.text.tokenizer import first_words
 
 _STEPS = 3
 _DRAFTED = (3, 1, 2)
@@ -53,6 +53,8 @@ class GenerationProbe:
         self._model = model
         self._prompts = _prompts(model, max_length)
         self._expected: list[tuple[list[int], torch.Tensor]] = []
+        self.refusal: str | None = None
+        """Why the last way that was tried did not give what generate gives."""
 
     def cache(self, packed: bool, compiled: bool = False, fused: bool = False) -> AnyCache | None:
         """Decode the prompts side by side.
@@ -69,11 +71,15 @@ class GenerationProbe:
             NotFiniteError: The logits of generate are not finite.
         """
         model, prompts = self._model, self._prompts
+        self.refusal = "the window is too short for the probe" if prompts is None else None
         if prompts is None or (fused and misfit(model) is not None):
             return None
         try:
             with quiet_libraries():
-                self._expected = self._expected or [_by_generate(model, ids) for ids in prompts]
+                self._expected = self._expected or [
+                    (tokens[0], logits[0])
+                    for tokens, logits in (generated(model, [ids], _STEPS) for ids in prompts)
+                ]
                 self._require_finite()
                 answers = [tokens for tokens, _ in self._expected]
                 compilation = Compilation("always" if compiled else "never")
@@ -84,14 +90,17 @@ class GenerationProbe:
             # Whatever a model's forward rejects, generate is left; memory is another matter.
             if is_out_of_memory(error) and not fused:
                 raise
-            found = None
+            self.refusal, found = first_words(error)[:150], None
         if found is None:
             # Outside the except block: the traceback keeps tensors alive. Merging weights needs
             # memory that plain steps do not need.
             release_memory(input_device(model))
             return None
         wanted = torch.stack([logits for _, logits in self._expected])
-        return cache if _agree(wanted, found, model.dtype == torch.float32) else None
+        if agree(wanted, found, model.dtype == torch.float32):
+            return cache
+        self.refusal = "its logits differ from those of generate"
+        return None
 
     def takes_drafts(self) -> bool:
         """Whether several tokens of a row in one step, on a CPU, get the logits of single ones.
@@ -111,7 +120,7 @@ class GenerationProbe:
         wanted = torch.cat(
             [logits[:count] for (_, logits), count in zip(self._expected, _DRAFTED, strict=True)]
         )
-        return _agree(wanted, found, self._model.dtype == torch.float32)
+        return agree(wanted, found, self._model.dtype == torch.float32)
 
     def _require_finite(self) -> None:
         broken = [not bool(logits.logsumexp(-1).isfinite().all()) for _, logits in self._expected]
@@ -142,27 +151,6 @@ def _prompts(model: Any, max_length: int) -> list[list[int]] | None:
     ]
     rows[2][:common] = rows[0][:common]
     return rows
-
-
-@torch.inference_mode()
-def _by_generate(model: Any, ids: Sequence[int]) -> tuple[list[int], torch.Tensor]:
-    """Return the tokens and logits that follow a single prompt."""
-    row = torch.tensor([list(ids)]).to(input_device(model))
-    settings = GenerationConfig(  # type: ignore[no-untyped-call]
-        max_new_tokens=_STEPS,
-        do_sample=False,
-        num_beams=1,
-        eos_token_id=None,
-        pad_token_id=0,
-        return_dict_in_generate=True,
-        output_logits=True,
-    )
-    with default_generation_config(model):
-        output = model.generate(
-            input_ids=row, attention_mask=torch.ones_like(row), generation_config=settings
-        )
-    logits = torch.stack([step[0].float().cpu() for step in output.logits])
-    return output.sequences[0, len(ids) :].tolist(), logits
 
 
 @torch.inference_mode()
@@ -234,17 +222,3 @@ def _with_drafts(
     owners, places, read = (torch.tensor(list(part)) for part in zip(*entries, strict=True))
     logits = runner.decode_drafts(cache, read, places, owners, int(places.max()) + 1)
     return logits[:-1].float()
-
-
-def _agree(wanted: torch.Tensor, found: torch.Tensor, precise: bool) -> bool:
-    """Whether logits agree within a tolerance that distinguishes one prompt's from another's."""
-    allowed = float(wanted.std()) * (1e-3 if precise else 0.08)
-    # NaN compares as False, which refuses the model.
-    others = wanted.roll(1, 0)
-    return _distances(wanted, found)[-1] <= allowed < _distances(wanted, others)[0]
-
-
-def _distances(first: torch.Tensor, second: torch.Tensor) -> list[float]:
-    """Return root mean squares over the vocabulary, the smallest first."""
-    found: list[float] = (first - second).square().mean(-1).sqrt().flatten().sort()[0].tolist()
-    return found

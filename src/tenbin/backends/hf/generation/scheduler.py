@@ -21,12 +21,12 @@ from tenbin.backends.hf.generation.sampler import Sampler
 from tenbin.backends.hf.generation.shared_prefixes import prefix_groups
 from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.memory import (
-    free_ram,
     is_out_of_memory,
     promised_memory,
     release_memory,
 )
 from tenbin.backends.hf.model.prefix_tree import Ids
+from tenbin.backends.hf.model.ram import free_ram
 from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.records import Failure, Text
 

@@ -7,10 +7,8 @@ two generated it.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Literal
 
@@ -25,6 +23,11 @@ from transformers import (
 
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.backends.finite import not_finite
+from tenbin.backends.hf.generation.generate_logits import (
+    Batches,
+    batches_of,
+    default_generation_config,
+)
 from tenbin.backends.hf.generation.sampler import NO_TOKEN, Sampler
 from tenbin.backends.hf.model.memory import input_device, is_out_of_memory, release_memory
 from tenbin.backends.hf.model.rope import LengthClasses
@@ -32,12 +35,9 @@ from tenbin.backends.text.completion import Completion
 from tenbin.backends.text.stop_criteria import Job, StopCriteria
 from tenbin.records import Failure, Text
 
-_PADDING = 3
-_PROBE_IDS = (5, 9, 7, 11, 6)
-
 
 class TransformersGenerate:
-    """Batches of left-padded prompts, or of prompts of one length."""
+    """Batches of left-padded prompts, of prompts of one length, or single prompts."""
 
     mode = "transformers generate"
 
@@ -67,9 +67,9 @@ class TransformersGenerate:
         self._classes = LengthClasses(model.config.get_text_config())
 
     @cached_property
-    def _pads(self) -> bool:
+    def _batches(self) -> Batches:
         """Probed only when something is generated this way, which is rare."""
-        return takes_left_padding(self._model)
+        return batches_of(self._model)
 
     def generate(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Text | Failure | None]]:
         """Generate an answer to every prompt; all jobs have the same sampling.
@@ -112,12 +112,17 @@ class TransformersGenerate:
             if batch and (not fits or self._is_full(len(batch) + 1, longest + limit)):
                 break
             length = len(jobs[at].prompt.ids)
-            if not self._pads and length != longest:
+            if batch and not self._may_join(length, longest):
                 break
             if self._classes.of(length, jobs[at].room) != kind:
                 break
             batch.append(at)
         return batch
+
+    def _may_join(self, length: int, longest: int) -> bool:
+        if self._batches == "equal":
+            return length == longest
+        return self._batches == "padded"
 
     def _is_full(self, rows: int, length: int) -> bool:
         if self._batch_size == "auto":
@@ -232,49 +237,3 @@ class _ForcedTokens(LogitsProcessor):
                 scores[at] = -torch.inf
                 scores[at, row.forced[0]] = 0.0
         return scores
-
-
-@contextmanager
-def default_generation_config(model: Any) -> Iterator[None]:
-    """Hide the checkpoint's generation settings, which generate would mix into ours."""
-    base = model.get_base_model() if hasattr(model, "get_base_model") else model
-    original = base.generation_config
-    blank: Any = GenerationConfig()  # type: ignore[no-untyped-call]
-    base.generation_config = blank
-    try:
-        yield
-    finally:
-        base.generation_config = original
-
-
-@torch.inference_mode()
-def takes_left_padding(model: Any) -> bool:
-    """Whether left padding leaves a row's logits unchanged, by the signature and by trying it.
-
-    Recurrent and hybrid models carry the padding in their state, and some forwards take no mask
-    or no positions to correct it; these get batches of equal length instead.
-    """
-    base = model.get_base_model() if hasattr(model, "get_base_model") else model
-    names = inspect.signature(base.forward).parameters
-    if "attention_mask" not in names or getattr(base, "_is_stateful", False):
-        return False
-    vocabulary = model.config.get_text_config().vocab_size
-    device = input_device(model)
-    plain = [token % vocabulary for token in _PROBE_IDS]
-    mask = [0] * _PADDING + [1] * len(plain)
-    options: dict[str, Any] = {"attention_mask": torch.tensor([mask]).to(device)}
-    if "position_ids" in names:
-        positions = [0] * _PADDING + list(range(len(plain)))
-        options["position_ids"] = torch.tensor([positions]).to(device)
-    try:
-        alone = _last_logits(model, torch.tensor([plain]).to(device), {})
-        padded = _last_logits(model, torch.tensor([[0] * _PADDING + plain]).to(device), options)
-    except (TypeError, ValueError, IndexError, RuntimeError):
-        return False
-    precise = alone.dtype == torch.float32
-    allowed = (1e-3 if precise else 0.1) * float(alone.float().std())
-    return float((alone.float() - padded.float()).abs().max()) <= allowed
-
-
-def _last_logits(model: Any, ids: Any, options: dict[str, Any]) -> Any:
-    return model(input_ids=ids, **options).logits[0, -1]

@@ -177,6 +177,9 @@ def block_mask(
     return mask
 
 
+_NOT_SAID = -1
+"""A layer passes no window on; its module may have one."""
+
 _active: list[TreePlan] = []
 """The plan of the pack that is being run; forward passes do not nest."""
 
@@ -199,14 +202,17 @@ def tree_attention(
     attention_mask: torch.Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
-    sliding_window: int | None = None,
+    sliding_window: int | None = _NOT_SAID,
     softcap: float | None = None,
     s_aux: torch.Tensor | None = None,
     **others: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attention of one layer over the active pack, in transformers' calling convention."""
     plan = _active[-1]
-    window = sliding_window or getattr(module, "sliding_window", None)
+    # A layer that says None has no window, though its module may keep that of other layers.
+    window = sliding_window
+    if window == _NOT_SAID:
+        window = getattr(module, "sliding_window", None)
     if window is not None and window >= plan.depth:
         window = None
     if plan.keep is not None:

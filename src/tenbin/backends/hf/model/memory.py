@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
 from array import array
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
+
+from tenbin.backends.hf.model.ram import all_ram, free_ram
 
 _WORDS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
 _SHARE = 0.85
@@ -131,21 +131,8 @@ def _promised_on_gpu(device: Any, share: float) -> int:
 
 def promised_ram(share: float) -> int | None:
     """Return a share of all RAM in bytes; None if the system does not say."""
-    try:
-        return int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
-def free_ram() -> int | None:
-    """Return the available RAM in bytes; None if the system does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return None
+    whole = all_ram()
+    return None if whole is None else int(share * whole)
 
 
 def token_bytes(config: Any, longest: int) -> int:

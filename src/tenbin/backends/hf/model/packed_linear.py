@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from torch.nn.functional import linear
 
-from tenbin.backends.hf.model.memory import free_ram, promised_ram
+from tenbin.backends.hf.model.memory import promised_ram
+from tenbin.backends.hf.model.ram import free_ram
 
 _SHARE = 0.5
 """Part of the free RAM that packed copies may take; the rest is for activations and KV cache."""

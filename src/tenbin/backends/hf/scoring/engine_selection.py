@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tenbin.backends.hf.model.causality import require_causal
 from tenbin.backends.hf.model.compilation import Compilation, CompileMode
 from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.hf.model.memory import fitted_budget, release_memory
@@ -72,12 +73,12 @@ def select_engine(
         memory_share: Part of the device's memory to count on; None: what is free.
 
     Raises:
-        BackendError: The engine that was asked for fails the probe.
+        BackendError: The engine that was asked for fails the probe, or the model is not causal.
         NotFiniteError: The model gives no finite log-likelihoods.
     """
     candidates = _candidates(forward, batch_size, row_budget, pack_budget)
     probe = Probe(forward)
-    selection = known or _probed(candidates, probe, name)
+    selection = known or _probed(forward.model, candidates, probe, name)
     make = candidates[selection.engine].variants[selection.variant]
     engine = _fitted(forward, make, memory_share)
     if isinstance(engine, TreeEngine):
@@ -120,7 +121,10 @@ def _candidates(
     }
 
 
-def _probed(candidates: Mapping[str, _Candidate], probe: Probe, wanted: str) -> Selection:
+def _probed(
+    model: Any, candidates: Mapping[str, _Candidate], probe: Probe, wanted: str
+) -> Selection:
+    require_causal(model)
     probe.require_finite()
     passed_over: list[str] = []
     for name, candidate in candidates.items():
