@@ -61,7 +61,7 @@ def tokenizer() -> HfTokenizer:
 def made(name: str, way: str, shots: int) -> list[Prompt]:
     task = task_of(name)
     cell = Cell(task.name, task.version, "default", shots, GOLDEN["seeds"][way])
-    settings = PromptSettings(draw="lm-eval")
+    settings = PromptSettings(sampler="lm-eval")
     if way != "plain":
         settings = replace(
             settings,

@@ -13,7 +13,7 @@ from tenbin.files.disk_list import DiskList
 from tenbin.prompts import build as building
 from tenbin.prompts.build import PromptSettings, build_prompts
 from tenbin.prompts.example_pool import Pool
-from tenbin.prompts.fewshot import DrawKind
+from tenbin.prompts.fewshot import SamplerKind
 from tenbin.records import Cell, Document, Parallel, Prompt, Task, Thinking
 from tenbin.tasks.registry import load_registry
 
@@ -259,13 +259,13 @@ def test_prompts_are_made_as_they_are_asked_for(
 
 @pytest.mark.parametrize("draw", ["document", "running", "lm-eval"])
 def test_prompts_do_not_depend_on_what_is_made_together_or_kept(
-    task: Task, draw: DrawKind, monkeypatch: pytest.MonkeyPatch
+    task: Task, draw: SamplerKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = [row(f"v{at}", question="長" * (at % 23), label=at % 5) for at in range(45)]
     # A shelf makes its records anew, often where the last one was: only an id tells them apart.
     pool = Pool(DiskList(row(f"t{at}", question=f"{at}" * (at % 7 + 1)) for at in range(30)))
     cell = Cell(task.name, task.version, "0.1", 3, 1)
-    settings = PromptSettings(draw=draw)
+    settings = PromptSettings(sampler=draw)
 
     def made() -> list[Prompt]:
         tokenizer = CharacterTokenizer(max_length=200)

@@ -15,7 +15,7 @@ from tenbin.files import disk_list as shelf
 from tenbin.files.disk_list import DiskList
 from tenbin.prompts import example_pool as pools
 from tenbin.prompts.example_pool import Pool
-from tenbin.prompts.fewshot import open_draw
+from tenbin.prompts.fewshot import open_sampler
 from tenbin.records import Document, FewshotPlan, Task
 from tenbin.tasks.registry import load_registry
 
@@ -89,12 +89,12 @@ def test_draws_are_those_over_lists(
     repeated = 0
     for seed in range(4):
         documents = made(count, contents, seed)
-        draw = open_draw(
+        sampler = open_sampler(
             task, Pool(DiskList(documents)), 3, seed, "fixed" if fixed else "random", "document"
         )
         for document in documents:
             want, again = expected(task, documents, document, 3, seed, fixed)
-            assert draw.examples(document) == want
+            assert sampler.examples(document) == want
             repeated += again
     assert repeated or contents > 4, "both ways are met"
 
@@ -143,12 +143,12 @@ class Counted(Sequence[Document]):
 
 def test_only_examples_that_are_shown_are_read(task: Task) -> None:
     documents = Counted(made(1000, 100_000, 0))
-    draw = open_draw(task, Pool(documents), 3, 1, "random", "document")
+    sampler = open_sampler(task, Pool(documents), 3, 1, "random", "document")
     before = documents.reads
     for at in range(50):
-        draw.examples(Document(f"v{at}", {"text": "問"}, None, "y:1"))
+        sampler.examples(Document(f"v{at}", {"text": "問"}, None, "y:1"))
     assert documents.reads - before <= 150
-    fixed = open_draw(task, Pool(documents), 3, 1, "fixed", "document")
+    fixed = open_sampler(task, Pool(documents), 3, 1, "fixed", "document")
     before = documents.reads
     for at in range(50):
         fixed.examples(Document(f"v{at}", {"text": "問"}, None, "y:1"))
@@ -160,4 +160,4 @@ def test_a_label_that_is_missing_shows_when_the_draw_is_opened() -> None:
     task = replace(task, fewshot=FewshotPlan("train", "stratified", "label"))
     documents = [*made(5, 5, 0), Document("z", {"text": "無"}, None, "rows.jsonl, line 6")]
     with pytest.raises(DataError, match=r"rows\.jsonl, line 6: no field 'label' to stratify"):
-        open_draw(task, Pool(DiskList(documents)), 1, 1, "random", "document")
+        open_sampler(task, Pool(DiskList(documents)), 1, 1, "random", "document")

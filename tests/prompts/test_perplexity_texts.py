@@ -70,5 +70,5 @@ def test_a_target_that_names_no_field_is_refused() -> None:
 def test_the_published_order_of_documents_is_kept_for_profiles_that_shuffle() -> None:
     texts = [str(number) for number in range(30)]
     assert [prompt.text for prompt in build(*texts)] == texts
-    shuffled = [prompt.text for prompt in build(*texts, draw="running")]
+    shuffled = [prompt.text for prompt in build(*texts, sampler="running")]
     assert shuffled != texts and sorted(shuffled) == sorted(texts)

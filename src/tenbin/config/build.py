@@ -138,9 +138,10 @@ def _apply_profile(profile: Profile, values: dict[str, Any]) -> None:
         values.setdefault("apply_chat_template", True)
     if profile.multiturn_chat and values.get("apply_chat_template"):
         values.setdefault("fewshot_as_multiturn", True)
-    if profile.draw != "document" and values.get("fewshot") == "fixed":
+    if profile.sampler != "document" and values.get("fewshot") == "fixed":
         raise ConfigError(
-            f"profile {profile.name} draws examples in its own way: --fewshot fixed is not possible"
+            f"profile {profile.name} samples examples in its own way: --fewshot fixed is not "
+            "possible"
         )
 
 

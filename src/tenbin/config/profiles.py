@@ -17,7 +17,7 @@ class Profile:
     name: str = DEFAULT_PROFILE
     pairing: Literal["written", "sorted"] = "written"
     """Whether per-task numbers belong to the tasks as written or to their sorted names."""
-    draw: Literal["document", "running", "lm-eval"] = "document"
+    sampler: Literal["document", "running", "lm-eval"] = "document"
     """Examples by each document's own seed, or by one generator: `running` shuffles the documents
     too, `lm-eval` takes them as they are."""
     fit_examples: bool = True
@@ -30,7 +30,7 @@ class Profile:
     first_answer: bool = False
     """Of several sampled answers judge the first alone, where the task's filters name no other."""
     top_k: int = 0
-    """Likeliest tokens that sampled answers are drawn from where nobody names a number; 0: all."""
+    """Likeliest tokens that sampled answers are taken from where nobody names a number; 0: all."""
     multiturn_chat: bool = False
     """Whether a chat template makes turns of the examples unless the user says otherwise."""
     keeps_zero_shots: bool = False
@@ -52,7 +52,7 @@ PROFILES = {
     "jp-stable": Profile(
         name="jp-stable",
         pairing="sorted",
-        draw="running",
+        sampler="running",
         fit_examples=False,
         cap_by_references=True,
         encoding="separate",
@@ -61,7 +61,7 @@ PROFILES = {
     ),
     "lm-eval": Profile(
         name="lm-eval",
-        draw="lm-eval",
+        sampler="lm-eval",
         fit_examples=False,
         encoding="joint",
         first_answer=True,

@@ -116,7 +116,7 @@ class RunConfig(OptionsRecord):
     )  # fmt: skip
     budget: int | None = option(
         values.BUDGET, None, SWEEP, "Nx",
-        "ask each document under N of the prompts, drawn at random, and estimate the distribution "
+        "ask each document under N of the prompts, chosen at random, and estimate the distribution "
         "of scores over all of them for the price of N full runs (docs/prompts-at-scale.md)",
         recorded="when set",
     )  # fmt: skip
@@ -261,7 +261,7 @@ class RunConfig(OptionsRecord):
     )  # fmt: skip
     profile: str | None = option(
         values.TEXT, None, SELECTION, "NAME",
-        "reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and "
+        "reproduce published numbers: lm-eval (release 0.4.13: its samples of examples, chats and "
         "truncation), jp-stable (the usual Japanese leaderboard program); or ask in a usual way: "
         "zero-shot-chat (chat template, no examples, generated answers), few-shot-likelihood (base "
         "models: examples as text, log-likelihoods)",

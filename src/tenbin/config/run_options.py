@@ -49,7 +49,7 @@ class RunOptions(TypedDict, total=False):
     """where the template is chosen: crossfit (default), each tenth of the scored documents by what
     is best on the others; or SPLIT:N, such as train:200, documents that are not scored"""
     budget: int | str | None
-    """ask each document under N of the prompts, drawn at random, and estimate the distribution of
+    """ask each document under N of the prompts, chosen at random, and estimate the distribution of
     scores over all of them for the price of N full runs (docs/prompts-at-scale.md)"""
     then: str | None
     """after --budget: run the leading N prompts in full, chosen on other documents than those that
@@ -126,7 +126,7 @@ class RunOptions(TypedDict, total=False):
     always trust stand under trust_tasks: in ~/.config/tenbin/config.yaml
     (docs/coming-from-lm-eval.md)"""
     profile: str | None
-    """reproduce published numbers: lm-eval (release 0.4.13: its draws of examples, chats and
+    """reproduce published numbers: lm-eval (release 0.4.13: its samples of examples, chats and
     truncation), jp-stable (the usual Japanese leaderboard program); or ask in a usual way:
     zero-shot-chat (chat template, no examples, generated answers), few-shot-likelihood (base
     models: examples as text, log-likelihoods)"""

@@ -187,14 +187,14 @@ def metric(
     Raises:
         PluginError: The arguments contradict each other or the function.
     """
-    rolls = kind == "perplexity"
-    better = not rolls if higher_is_better is None else higher_is_better
+    is_perplexity = kind == "perplexity"
+    better = not is_perplexity if higher_is_better is None else higher_is_better
 
     def declare(function: Function) -> Function:
         declared = Metric(
             name=name,
             kind=kind,
-            aggregation=aggregation or ("weighted_perplexity" if rolls else "mean"),
+            aggregation=aggregation or ("weighted_perplexity" if is_perplexity else "mean"),
             higher_is_better=better,
             function=function,
             options={key: option_of(one) for key, one in (options or {}).items()},
@@ -202,7 +202,7 @@ def metric(
             unread=unread or 0.0,
             value=value,
             needs_unconditional=needs_unconditional,
-            needs_likelihoods=rolls if needs_likelihoods is None else needs_likelihoods,
+            needs_likelihoods=is_perplexity if needs_likelihoods is None else needs_likelihoods,
             needs_golds=needs_golds,
             highest=highest,
             item=item,

@@ -59,7 +59,7 @@ def check(steps: Steps, repeats: int = 1) -> None:
             pattern.check_replacement(options["replacement"])
         if name == "take_first_k" and options["k"] > repeats:
             raise TaskError(
-                f"{what} takes {options['k']} answers, but {repeats} are drawn",
+                f"{what} takes {options['k']} answers, but {repeats} are sampled",
                 f"set repeats to {options['k']} or more, in the task file or with --repeats",
             )
 

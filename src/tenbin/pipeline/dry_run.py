@@ -73,7 +73,7 @@ class DryRun:
     prompt_tokens: int
     """Of the requests that are left, each counted whole."""
     distinct_tokens: int
-    """The same with what prompts have in common at their beginning counted once."""
+    """The same with shared prefixes counted once."""
     answer_tokens: int
     """Written at most."""
     counted: str
@@ -206,7 +206,7 @@ def _settle_known(
 
 
 def _tokens(plan: Plan, capabilities: Capabilities, listener: Listener) -> tuple[int, int, int]:
-    """Tokens that are read, the same with shared beginnings once, and those that are written."""
+    """Tokens that are read, the same with shared prefixes once, and those that are written."""
     count = _counter(capabilities)
     read = distinct = written = 0
     before, total = "", plan.queue.left()[0]

@@ -158,7 +158,7 @@ class Data:
 
         Args:
             setup: The cell.
-            seed: Of the run, not the cell: every draw of examples meets the same documents.
+            seed: Of the run, not the cell: every sample of examples meets the same documents.
         """
         if setup.selects and setup.limit is not None:
             return self.sample(setup, int(setup.limit), seed), None
@@ -250,7 +250,7 @@ def prompt_settings(config: RunConfig) -> PromptSettings:
     return PromptSettings(
         seed=config.seed,
         fewshot=config.fewshot,
-        draw=config.profile_settings.draw,
+        sampler=config.profile_settings.sampler,
         apply_chat_template=config.apply_chat_template,
         chat_template_args=config.chat_template_args,
         fewshot_as_multiturn=config.fewshot_as_multiturn,

@@ -233,7 +233,7 @@ def _check_options(setups: list[CellSetup]) -> None:
     if max(counts.values()) == 1:
         raise ConfigError(
             "there is nothing to sweep over: every task has one template, one number of shots "
-            "and one draw",
+            "and one sample of examples",
             "give --templates, --formats, --num_fewshot_sweep or --seeds",
         )
 

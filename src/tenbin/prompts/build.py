@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tenbin.errors import BackendError, ConfigError
 from tenbin.prompts.assembly import Assembly, Chat, Shown, open_assembly
 from tenbin.prompts.example_pool import Pool
-from tenbin.prompts.fewshot import Draw, DrawKind, open_draw
+from tenbin.prompts.fewshot import ExampleSampler, SamplerKind, open_sampler
 from tenbin.prompts.render import has_several_inputs, whole_text, word, word_as_example
 from tenbin.prompts.truncation import (
     Draft,
@@ -40,7 +40,8 @@ class PromptSettings:
 
     seed: int = 1234
     fewshot: Literal["random", "fixed"] = "random"
-    draw: DrawKind = "document"
+    sampler: SamplerKind = "document"
+    """How examples are sampled."""
     apply_chat_template: bool = False
     chat_template_args: Mapping[str, Any] = field(default_factory=dict)
     fewshot_as_multiturn: bool = False
@@ -53,7 +54,7 @@ class PromptSettings:
     @property
     def reproduces_lm_eval(self) -> bool:
         """Whether prompts are lm-eval's to the byte, where they would differ otherwise."""
-        return self.draw == "lm-eval"
+        return self.sampler == "lm-eval"
 
 
 @dataclass(slots=True)
@@ -95,13 +96,13 @@ class _Wordings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
+class _Builder:
     """All that the prompts of one cell are made with."""
 
     task: Task
     cell: Cell
     assembly: Assembly
-    draw: Draw
+    sampler: ExampleSampler
     wordings: _Wordings
     settings: PromptSettings
     tokenizer: Measure | None
@@ -117,7 +118,7 @@ class _Bench:
                 yield _finish(self.task, self.cell, draft, cap, self.assembly)
 
     def _draft(self, document: Document) -> Draft:
-        examples = self.draw.examples(document)
+        examples = self.sampler.examples(document)
         if self.assembly.template.reverses_examples:
             examples = examples[::-1]
         shown = [self.wordings.example(example) for example in examples]
@@ -178,16 +179,16 @@ def build_prompts(
         settings.fewshot_as_multiturn,
         settings.reproduces_lm_eval,
     )
-    draw = open_draw(task, pool, cell.shots, cell.seed, settings.fewshot, settings.draw)
+    sampler = open_sampler(task, pool, cell.shots, cell.seed, settings.fewshot, settings.sampler)
     if task.thinking is not None and tokenizer is not None:
         check_thinking_room(task, task.thinking, tokenizer.max_length)
     several = has_several_inputs(task, template, documents)
     wordings = _Wordings(
         task, template, settings.system_prompt, several, not settings.reproduces_lm_eval, assembly
     )
-    bench = _Bench(task, cell, assembly, draw, wordings, settings, tokenizer)
-    order = _limited_order(draw, len(documents), limit) if asked is None else asked
-    return bench.prompts(documents, order)
+    builder = _Builder(task, cell, assembly, sampler, wordings, settings, tokenizer)
+    order = _limited_order(sampler, len(documents), limit) if asked is None else asked
+    return builder.prompts(documents, order)
 
 
 def _check_chat(cell: Cell, chat: Chat) -> None:
@@ -217,10 +218,10 @@ def _whole_texts(
     settings: PromptSettings,
     asked: Sequence[int] | None,
 ) -> Iterator[Prompt]:
-    """Texts as they are: no examples, no chat, and no window, since a backend rolls over it."""
-    draw = open_draw(task, Pool(()), 0, cell.seed, settings.fewshot, settings.draw)
+    """Texts as they are: no examples, no chat; a backend divides them into windows."""
+    sampler = open_sampler(task, Pool(()), 0, cell.seed, settings.fewshot, settings.sampler)
     template = task.templates[cell.template]
-    order = _limited_order(draw, len(documents), limit) if asked is None else asked
+    order = _limited_order(sampler, len(documents), limit) if asked is None else asked
     return (
         Prompt(
             cell=cell,
@@ -251,8 +252,8 @@ def limited(count: int, limit: float | None) -> int:
     return min(count, math.ceil(count * limit) if limit < 1 else int(limit))
 
 
-def _limited_order(draw: Draw, count: int, limit: float | None) -> Sequence[int]:
-    return draw.order(count)[: limited(count, limit)]
+def _limited_order(sampler: ExampleSampler, count: int, limit: float | None) -> Sequence[int]:
+    return sampler.order(count)[: limited(count, limit)]
 
 
 def _finish(task: Task, cell: Cell, draft: Draft, cap: int, assembly: Assembly) -> Prompt:

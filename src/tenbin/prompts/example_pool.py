@@ -56,7 +56,7 @@ class Pool:
         spare: int = 0,
         without: Sequence[int] = (),
     ) -> list[int]:
-        """Draw the positions of examples.
+        """Sample the positions of examples.
 
         Args:
             generator: Draws.

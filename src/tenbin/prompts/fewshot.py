@@ -1,9 +1,9 @@
 """Which documents are shown as examples before a question.
 
-tenbin's own draw belongs to the document: it depends on the seed, the task's family and the
-document's id, and so not on how many documents are scored, in what order, by how many workers or
-after how many restarts. `Running` and `OneGenerator` reproduce programs that draw from one
-generator as they go.
+tenbin samples by document: the examples depend on the seed, the task's family and the document's
+id, and not on how many documents are scored, in what order, by how many workers or after how many
+restarts. `ShufflingSampler` and `LmEvalSampler` reproduce programs that use one random generator
+for all documents.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from tenbin.errors import ConfigError
 from tenbin.prompts.example_pool import Pool, content_signature
 from tenbin.records import Document, Task
 
-DrawKind: TypeAlias = Literal["document", "running", "lm-eval"]
+SamplerKind: TypeAlias = Literal["document", "running", "lm-eval"]
 """Examples by each document's own seed, or by one generator as a published program uses it."""
 
-# Examples drawn beyond those asked for, to replace one that is the document itself.
+# Examples sampled beyond those asked for, to replace one that is the document itself.
 _SPARE = 4
 
 
-class Draw(Protocol):
+class ExampleSampler(Protocol):
     """Orders the documents of a task and picks the examples of each."""
 
     def order(self, count: int) -> Sequence[int]:
         """The positions of so many documents in the order they are asked; a limit takes the first.
 
-        To be called once, before the first draw.
+        To be called once, before examples are sampled.
         """
         ...
 
@@ -49,8 +49,8 @@ def _generator(*identity: object) -> random.Random:
 
 
 @dataclass(slots=True)
-class PerDocument:
-    """tenbin's own draw; with `fixed`, the same set for every document of a task."""
+class DocumentSampler:
+    """tenbin's own sampler; with `fixed`, the same set for every document of a task."""
 
     pool: Pool
     label: str | None
@@ -69,16 +69,16 @@ class PerDocument:
         if self.shots == 0:
             return []
         itself = content_signature(document)
-        drawn = self.pool.sample(self._seeded(document), self.shots, self.label, _SPARE)
+        sampled = self.pool.sample(self._seeded(document), self.shots, self.label, _SPARE)
         # Spares are read where they are needed alone.
-        kept = list(islice(self._others(drawn, itself), self.shots))
+        kept = list(islice(self._others(sampled, itself), self.shots))
         if len(kept) < self.shots:
-            # Strata have no spares, and a set may repeat a row often: draw from all the others.
+            # Strata have no spares, and a set may repeat a row often: sample from all the others.
             without = self.pool.saying(itself)
-            drawn = self.pool.sample(
+            sampled = self.pool.sample(
                 self._seeded(document), self.shots, self.label, without=without
             )
-            kept = [self.pool.example(at).document for at in drawn]
+            kept = [self.pool.example(at).document for at in sampled]
         return kept
 
     def _others(self, positions: Sequence[int], signature: str) -> Iterator[Document]:
@@ -92,15 +92,15 @@ class PerDocument:
 
 
 @dataclass(slots=True)
-class Running:
-    """One generator shuffles the documents and then draws for each in turn."""
+class ShufflingSampler:
+    """One generator shuffles the documents and then samples for each in turn."""
 
     pool: Pool
     label: str | None
     shots: int
     seed: int
     shares_split: bool
-    """Whether the pool holds the scored documents: one more is drawn, in the document's place."""
+    """Whether the pool holds the scored documents: one more is sampled, in the document's place."""
     _generator: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,26 +113,26 @@ class Running:
         return shuffled
 
     def examples(self, document: Document) -> list[Document]:
-        """The next draw, whichever document asks."""
+        """The next examples of the generator, whichever document asks."""
         if self.shots == 0:
             return []
         wanted = self.shots + 1 if self.shares_split else self.shots
-        drawn = self.pool.sample(self._generator, wanted, self.label)
-        examples = [self.pool.example(at).document for at in drawn]
+        sampled = self.pool.sample(self._generator, wanted, self.label)
+        examples = [self.pool.example(at).document for at in sampled]
         if not self.shares_split:
             return examples
         return [example for example in examples if example.id != document.id][: self.shots]
 
 
 @dataclass(slots=True)
-class OneGenerator:
-    """lm-eval 0.4.13: documents in the order of the file, one generator draws for each in turn."""
+class LmEvalSampler:
+    """lm-eval 0.4.13: one generator samples for each document in turn, in the order of the file."""
 
     pool: Pool
     shots: int
     seed: int
     excludes_document: bool
-    """Whether one more is drawn, and rows that equal the document are removed."""
+    """Whether one more is sampled, and rows that equal the document are removed."""
     _generator: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,26 +143,28 @@ class OneGenerator:
         return range(count)
 
     def examples(self, document: Document) -> list[Document]:
-        """The next draw, whichever document asks."""
+        """The next examples of the generator, whichever document asks."""
         if self.shots == 0:
             return []
         everything = range(len(self.pool))
         if not self.excludes_document:
-            drawn = self._generator.sample(everything, self.shots)
-            return [self.pool.example(at).document for at in drawn]
-        drawn = self._generator.sample(everything, self.shots + 1)
-        kept = [one for at in drawn if not _equal(one := self.pool.example(at).document, document)]
+            sampled = self._generator.sample(everything, self.shots)
+            return [self.pool.example(at).document for at in sampled]
+        sampled = self._generator.sample(everything, self.shots + 1)
+        kept = [
+            one for at in sampled if not _equal(one := self.pool.example(at).document, document)
+        ]
         if len(kept) < self.shots:
-            # The pool repeats the row: draw again from all the others.
+            # The pool repeats the row: sample again from all the others.
             others = [at for at in everything if not _equal(self.pool.documents[at], document)]
             _check_enough(len(others), self.shots, document)
-            drawn = self._generator.sample(others, self.shots)
-            kept = [self.pool.example(at).document for at in drawn]
+            sampled = self._generator.sample(others, self.shots)
+            kept = [self.pool.example(at).document for at in sampled]
         return kept[: self.shots]
 
 
 @dataclass(slots=True)
-class FirstExamples:
+class FirstSampler:
     """The first documents of the pool, the same for every document or for every label."""
 
     pool: Pool
@@ -205,15 +207,15 @@ def _check_enough(found: int, shots: int, document: Document, label: str | None 
         )
 
 
-def open_draw(
+def open_sampler(
     task: Task,
     pool: Pool,
     shots: int,
     seed: int,
     mode: Literal["random", "fixed"],
-    draw: DrawKind,
-) -> Draw:
-    """The draw a task asks for.
+    kind: SamplerKind,
+) -> ExampleSampler:
+    """The sampler that a task and the profile ask for.
 
     Raises:
         ConfigError: When the pool holds too few examples.
@@ -224,7 +226,7 @@ def open_draw(
     if task.origin is not None:
         # lm-eval itself may show a document its own answer; only its profile follows it there.
         own = task.fewshot.excludes_document
-        excludes = own if draw == "lm-eval" else own or shares_split
+        excludes = own if kind == "lm-eval" else own or shares_split
     available = max(len(pool) - (1 if excludes else 0), 0)
     if shots > available:
         where = f"split {task.fewshot.split!r}" if task.fewshot.split else "its file's own samples"
@@ -233,12 +235,12 @@ def open_draw(
             "ask for fewer with --num_fewshot, or provide more rows",
         )
     if task.fewshot.sampler == "first_n":
-        return FirstExamples(pool, shots, excludes, task.fewshot.label)
+        return FirstSampler(pool, shots, excludes, task.fewshot.label)
     label = task.fewshot.label if task.fewshot.sampler == "stratified" else None
     if label is not None:
         pool.strata(label)  # read now, so that a fault shows before the first prompt
-    if draw == "lm-eval" and label is None:
-        return OneGenerator(pool, shots, seed, excludes)
-    if draw == "running":
-        return Running(pool, label, shots, seed, shares_split)
-    return PerDocument(pool, label, shots, seed, task.family, mode == "fixed")
+    if kind == "lm-eval" and label is None:
+        return LmEvalSampler(pool, shots, seed, excludes)
+    if kind == "running":
+        return ShufflingSampler(pool, label, shots, seed, shares_split)
+    return DocumentSampler(pool, label, shots, seed, task.family, mode == "fixed")

@@ -37,9 +37,9 @@ class Prompt:
     group: str | None
     kind: Kind
     text: str
-    """Everything the model reads before its answer, byte for byte; for a roll the text itself."""
+    """Everything the model reads before its answer, byte for byte; for perplexity the text."""
     continuations: tuple[str, ...] | None
-    """What is scored after `text`, delimiter included; None for generation and rolls."""
+    """What is scored after `text`, delimiter included; None for generation and perplexity."""
     choices: tuple[str, ...] | None
     """The continuations without their delimiter: what length normalisation measures."""
     gold: int | None
@@ -47,7 +47,7 @@ class Prompt:
     references: tuple[str, ...]
     """Accepted answers of a generation task."""
     target: str | None
-    """The right answer as an example would show it; None for a roll, which has none."""
+    """The right answer as an example would show it; None for perplexity, which has none."""
     stop: tuple[str, ...]
     max_gen_toks: int
     examples: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ class Outcome:
     document: str
     metric: str
     value: float | None
-    """None when the document failed: never a zero in disguise. For a roll its log-likelihood."""
+    """None when the document failed, never a zero; for perplexity its log-likelihood."""
     answer: str | None = None
     """What was read as the model's answer: a choice's text or an extracted string; of several
     sampled answers the first."""
@@ -29,7 +29,7 @@ class Outcome:
     """Both as indices, for metrics over a confusion matrix."""
     group: str | None = None
     weight: float | None = None
-    """What the value is spread over, for metrics of rolls: words, bytes or characters."""
+    """What the value is spread over, for metrics of perplexity: words, bytes or characters."""
     values: tuple[float, ...] = ()
     """Where several answers were judged: what was said of each; `value` is their mean."""
     answers: tuple[str | None, ...] = ()
@@ -74,7 +74,7 @@ class ScoreRow:
     """The same on the same documents: correlation of the two runs → difference; None where a test
     of so few documents finds nothing."""
     weight: float | None = None
-    """Words, bytes or characters behind the value, for metrics of rolls."""
+    """Words, bytes or characters behind the value, for metrics of perplexity."""
     notice: str = ""
     """What a reader should know of the value: why it has no interval, or why there is none."""
     parts: Mapping[str, tuple[float, int]] = field(default_factory=dict)

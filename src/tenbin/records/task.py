@@ -155,7 +155,7 @@ class Template:
     """Places that the options of questions and examples are rotated by: with 2, the third option of
     the row is shown first. The gold answer moves along. Needs `Task.options`."""
     reverses_examples: bool = False
-    """Whether examples are shown in the reverse of the order they were drawn in."""
+    """Whether examples are shown in the reverse of the order they were sampled in."""
     chat: bool = False
     """Whether prompts are put into the model's chat format without `--apply_chat_template` too."""
     format: Mapping[str, str] | None = None
@@ -248,11 +248,11 @@ class FewshotPlan:
     samples: tuple[Mapping[str, Any], ...] | TaskFunction | None = None
     """Examples that the task file holds itself, or a function that gives them."""
     indices: tuple[int, ...] | None = None
-    """Rows of the split that examples are drawn from; None: all."""
+    """Rows of the split that examples are sampled from; None: all."""
     process_docs: TaskFunction | None = None
     """What turns the rows of `split` into examples; None: as for the scored rows."""
     excludes_document: bool = False
-    """Whether lm-eval draws one example more and removes the asked document: where the split that
+    """Whether lm-eval samples one example more and removes the asked document: where the split that
     the file names for examples is the test split, also where it names neither."""
     whole_split: bool = False
     """Whether the examples of a subset come from all rows of the split, not from the subset's."""
@@ -446,7 +446,7 @@ class Task:
     version: str
     language: str
     family: str
-    """Tasks of one family draw the same examples, so that languages and modes stay comparable."""
+    """Tasks of one family sample the same examples, so that languages and modes stay comparable."""
     group: str | None
     kind: Kind
     dataset: Dataset

@@ -119,8 +119,8 @@ def _data(newest: Sequence[Task]) -> Iterator[str]:
         yield ""
     scored = dict.fromkeys(task.split for task in newest)
     examples = dict.fromkeys(task.fewshot.split for task in newest if task.fewshot.split)
-    drawn = f"; examples are drawn from {', '.join(f'`{one}`' for one in examples)}"
-    yield f"Scored: {', '.join(f'`{one}`' for one in scored)}{drawn if examples else ''}."
+    sampled = f"; examples are sampled from {', '.join(f'`{one}`' for one in examples)}"
+    yield f"Scored: {', '.join(f'`{one}`' for one in scored)}{sampled if examples else ''}."
 
 
 def _split_rows(pinned: PinnedSet) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Which cells a run has: tasks × templates × shots × draws of examples, as the config asks for.
+"""Which cells a run has: tasks × templates × shots × samples of examples, as the config asks for.
 
 Every fault of a name, a number or a metric shows here, before data is read or a model loads.
 """
@@ -90,9 +90,9 @@ def _add(setups: dict[str, CellSetup], setup: CellSetup, full_id: str) -> None:
 
 
 def _swept_cells(config: RunConfig, task: Task, templates: list[str], shots: int) -> list[Cell]:
-    """One cell for each template, each number of shots and each draw of examples.
+    """One cell for each template, each number of shots and each sample of examples.
 
-    Without examples there is nothing to draw, so a cell without shots stands once.
+    Without examples there is nothing to sample, so a cell without shots stands once.
     """
     cells = []
     for template, number in product(templates, config.num_fewshot_sweep or (shots,)):
@@ -128,7 +128,7 @@ def _check_sweep(config: RunConfig, cells: Iterable[Cell]) -> None:
     """Refuse a sweep over nothing.
 
     Raises:
-        ConfigError: Examples are to be drawn anew but no prompt shows any, or a choice is to be
+        ConfigError: Examples are to be sampled anew but no prompt shows any, or a choice is to be
             made and there is nothing to choose from.
     """
     if config.select_on and not (config.templates or config.formats or config.num_fewshot_sweep):
@@ -138,6 +138,6 @@ def _check_sweep(config: RunConfig, cells: Iterable[Cell]) -> None:
         )
     if config.seeds > 1 and not any(cell.shots for cell in cells):
         raise ConfigError(
-            "--seeds draws examples anew, but no task has shots",
+            "--seeds samples examples anew, but no task has shots",
             "give --num_fewshot, or leave --seeds out",
         )

@@ -89,9 +89,9 @@ def rotated_part(config: RunConfig, setup: CellSetup) -> CellSetup:
 
 def _check_draws(config: RunConfig, flag: str) -> None:
     """Refuse to leave out documents on which the examples of others depend."""
-    if config.profile_settings.draw != "document":
+    if config.profile_settings.sampler != "document":
         raise ConfigError(
-            f"profile {config.profile} draws the examples of a document after those of all "
+            f"profile {config.profile} samples the examples of a document after those of all "
             f"documents before it, and {flag} leaves documents out",
             f"leave the profile or {flag} out",
         )

@@ -12,7 +12,7 @@ from tenbin.records import Cell, Group, Task, Template
 @dataclass(frozen=True, slots=True)
 class Share:
     """Which documents a cell asks in a sweep on a budget: each is asked under some of the prompts,
-    drawn at random."""
+    sampled at random."""
 
     prompt: int
     """The cell's number among the prompts of its task."""

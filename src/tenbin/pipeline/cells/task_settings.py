@@ -32,7 +32,7 @@ def _generating(task: Task, config: RunConfig) -> Task:
     except ValueError as error:
         raise ConfigError(
             f"--gen_kwargs: {task.name}: {error}",
-            "to draw answers give a temperature above 0; for greedy ones temperature=0 alone",
+            "to sample answers give a temperature above 0; for greedy ones temperature=0 alone",
         ) from None
     if sampling is not None and not sampling.states_top_k:
         sampling = replace(sampling, top_k=config.profile_settings.top_k)

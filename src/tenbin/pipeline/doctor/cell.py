@@ -125,12 +125,12 @@ def _prompts(
 ) -> Iterator[Prompt]:
     """The prompts of a sample that is spread over the set, each as a run would ask it.
 
-    Where examples are drawn by one generator, they depend on all documents before, and
+    Where examples are sampled by one generator, they depend on all documents before, and
     the first documents are taken.
     """
     settings = prompt_settings(config)
     limit = setup.limit
-    if settings.draw == "document":
+    if settings.sampler == "document":
         count = limited(len(documents), limit)
         documents = [documents[at * len(documents) // count] for at in range(count)]
         limit = None

@@ -126,7 +126,7 @@ def report_of(found: Examination) -> DiagnosisReport:
         ),
         ExaminedSample(
             limit=tuple(config.limit) or EVERYTHING,
-            sample="first" if config.profile_settings.draw == "running" else "spread evenly",
+            sample="first" if config.profile_settings.sampler == "running" else "spread evenly",
             apply_chat_template=config.apply_chat_template,
             profile=config.profile_settings.name,
             seed=config.seed,

@@ -58,10 +58,10 @@ def merged_cells(parts: Sequence[Part]) -> list[MergedCell]:
 
 
 def _key(id: str, config: CellConfig) -> _Key:
-    """What a cell is: seeds count only where something was drawn."""
-    drawn = config.num_fewshot or config.do_sample
+    """What a cell is: seeds count only where something was sampled."""
+    sampled = config.num_fewshot or config.do_sample
     plain = _SEED.sub("", _SHOTS.sub("", id))
-    return plain, config.role, config.num_fewshot, config.seed if drawn else None
+    return plain, config.role, config.num_fewshot, config.seed if sampled else None
 
 
 def _with_own_ids(cells: Sequence[MergedCell]) -> list[MergedCell]:
@@ -103,8 +103,8 @@ def _marked(cell: MergedCell, marks: set[str]) -> str:
     plain, config = _plain(cell.own_id), cell.config
     name, at, rest = plain.partition("@")
     shots = f"@{config.num_fewshot}shot" if "shots" in marks else ""
-    drawn = bool(config.num_fewshot or config.do_sample)
-    seed = f"@seed{config.seed}" if "seed" in marks and drawn else ""
+    sampled = bool(config.num_fewshot or config.do_sample)
+    seed = f"@seed{config.seed}" if "seed" in marks and sampled else ""
     return f"{name}{shots}{seed}{at}{rest}"
 
 

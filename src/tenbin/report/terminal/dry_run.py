@@ -42,7 +42,7 @@ def _facts(found: DryRun) -> list[tuple[str, str]]:
     left = found.requests - (found.known or 0)
     facts = [("requests", f"{found.requests:,}, {known}; {left:,} to ask")]
     tokens = (
-        f"{found.prompt_tokens:,} to read, {found.distinct_tokens:,} where shared beginnings are "
+        f"{found.prompt_tokens:,} to read, {found.distinct_tokens:,} where shared prefixes are "
         f"read once; {found.answer_tokens:,} to write at most; {found.counted}"
     )
     facts.append(("tokens", tokens))

@@ -25,9 +25,9 @@ _Key = tuple[str, str, str]
 """Language of the wording, dimension, level."""
 _ADDED = (*OF_EXAMPLES, CHAT)
 _CANDIDATES = 8
-"""Formats that are drawn for each place of the sample, of which the rarest is taken."""
+"""Formats that are sampled for each place of the sample, of which the rarest is taken."""
 _TRIES = 20_000
-"""Draws without a new format after which there are taken to be no more."""
+"""Attempts without a new format after which there are taken to be no more."""
 _MISSES = 300
 """Excluded formats in a row after which all others are taken to be excluded too."""
 
@@ -100,16 +100,16 @@ def _sequence(grammar: FormatGrammar, seed: int, added: Sequence[str]) -> Iterat
         for language in grammar.wordings
     }
     while True:
-        drawn: list[PromptFormat] = []
+        sampled: list[PromptFormat] = []
         for _ in range(_TRIES):
-            one = _drawn(grammar, usable, counts, worded)
+            one = _sampled(grammar, usable, counts, worded)
             if one is not None and one.id not in seen:
-                drawn.append(one)
-                if len(drawn) == _CANDIDATES:
+                sampled.append(one)
+                if len(sampled) == _CANDIDATES:
                     break
-        if not drawn:
+        if not sampled:
             return
-        best = min(drawn, key=lambda one: sum(counts[key] ** 2 for key in _keys(one)))
+        best = min(sampled, key=lambda one: sum(counts[key] ** 2 for key in _keys(one)))
         seen.add(best.id)
         counts.update(_keys(best))
         yield _with_added(grammar, best, counts, generators)
@@ -129,7 +129,7 @@ def _keys(format: PromptFormat) -> list[_Key]:
     ]
 
 
-def _drawn(
+def _sampled(
     grammar: FormatGrammar,
     usable: Mapping[str, Mapping[str, tuple[str, ...]]],
     counts: Counter[_Key],
@@ -165,7 +165,7 @@ def _with_added(
     counts: Counter[_Key],
     generators: Mapping[str, random.Random],
 ) -> PromptFormat:
-    """The format with levels of the dimensions that are drawn by themselves."""
+    """The format with levels of the dimensions that are sampled by themselves."""
     choices, language = dict(format.choices), format.choices["language"]
     for name, generator in generators.items():
         possible = [
