@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tenbin.Run:
     ]  # fmt: skip
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    assert "jsquad 1.1" in done.stdout
+    assert "jsquad-1.1-0.3" in done.stdout
     return tenbin.load_run(folder / "result.json")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -27,8 +28,10 @@ def test_choice_outcomes() -> None:
     prompt = make_choice_prompt("yes", "no", gold=1)
     outcomes = judge(task, prompt, make_scores(-3, -1), make_scores(-1, -1))
     assert [outcome.metric for outcome in outcomes] == CHOICE_METRICS
-    assert {o.value for o in outcomes if o.metric != "no_choice"} == {1.0}
-    assert [o.value for o in outcomes if o.metric == "no_choice"] == [0.0]
+    values = {outcome.metric: outcome.value for outcome in outcomes}
+    assert values.pop("no_choice") == 0.0
+    assert values.pop("gold_bits_per_byte") == pytest.approx(1 / math.log(2) / len("no"))
+    assert set(values.values()) == {1.0}
     assert {(o.answer, o.predicted, o.gold, o.group) for o in outcomes} == {("no", 1, 1, "g")}
 
 

@@ -294,6 +294,8 @@ def test_a_partial_result_is_marked_wherever_it_is_shown(
     with pytest.raises(KeyboardInterrupt):
         tenbin.evaluate(stops_in(3 * 18 + 50), ["jnli", "jcommonsenseqa"], **given)
     assert main(["report", str(path), "-o", str(tmp_path / "report.html")]) == 0
+    assert "PARTIAL: 28 of 38 answered" in capsys.readouterr().out
+    assert main(["report", str(path), "--scores", "-o", str(tmp_path / "report.html")]) == 0
     shown = capsys.readouterr().out
     assert "PARTIAL: the run was stopped; scores are based on 28 of 38 documents" in shown
     page = (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -162,7 +162,7 @@ def test_sample_rows_may_be_too_few_for_the_examples_of_a_definition() -> None:
 
 
 def test_a_report_says_how_an_average_is_weighted() -> None:
-    summary = run_summary("run", evaluate(suite="jp_stable").result, {}, 0)
+    summary = run_summary("run", "run", evaluate(suite="jp_stable").result, {}, 0)
     assert [(group.id, group.weighting) for group in summary.groups] == [
         ("jp_stable_4", "plain mean of its tasks")
     ]

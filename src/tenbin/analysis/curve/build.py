@@ -59,6 +59,7 @@ def build_curve(
     documents = Documents(models)
     for draft in drafts:
         draft.announce(documents)
+    documents.read(told)
     known = _chances(drafts, models)
     curves = []
     for at, draft in enumerate(drafts, 1):
