@@ -22,6 +22,7 @@ from tenbin.config import RunConfig
 from tenbin.config.run_options import RunOptions
 from tenbin.errors import ConfigError
 from tenbin.report.terminal.progress import BarProgress
+from tenbin.results.schema import RunResult
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m天秤"
 
@@ -111,7 +112,7 @@ def renamed(run: tenbin.Run, name: str) -> tenbin.Run:
         else value
         for part, value in run.document.items()
     }
-    return replace(run, document=document)
+    return replace(run, result=RunResult.model_validate(document))
 
 
 def test_columns_stay_in_line_where_characters_are_wide(run: tenbin.Run) -> None:
@@ -140,7 +141,7 @@ def test_long_tables_are_cut(run: tenbin.Run) -> None:
         "results": {"a": {**metric, **errors}},
         "details": {"a": dict.fromkeys(metric, detail)},
     }
-    many = replace(run, document=document)
+    many = replace(run, result=RunResult.model_validate(document))
     assert repr(many).splitlines()[-1] == "… 20 more rows: table() has all of them"
     assert "… 20 more rows" in many._repr_html_()
 
@@ -182,7 +183,7 @@ def test_a_column_without_values_keeps_its_type(run: tenbin.Run) -> None:
         "results": {"a": {"m": None, "m_stderr": None}},
         "details": {"a": {"m": bare}},
     }
-    empty = replace(run, document=document)
+    empty = replace(run, result=RunResult.model_validate(document))
     assert empty.to_pandas().dtypes["value"] == "float64"
     assert empty.to_pandas().dtypes["clusters"] == "Int64"
     assert empty.to_polars().schema["stderr"] == polars.Float64()

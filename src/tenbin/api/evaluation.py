@@ -149,4 +149,4 @@ def _check_open_backend(model: str | Backend, config: RunConfig) -> None:
 def _run(finished: CompletedRun) -> Run:
     path = finished.folder.path if finished.folder else None
     samples = Samples(finished.sample_rows, lambda: len(finished.judged), finished.samples)
-    return Run(finished.document, samples, path)
+    return Run(finished.result, samples, path)

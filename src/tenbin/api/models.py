@@ -16,7 +16,6 @@ from tenbin.errors import ConfigError
 from tenbin.pipeline.many_models.entries import Entry, check_entries, read_entries
 from tenbin.pipeline.many_models.run import ModelRun, run_entries
 from tenbin.pipeline.progress import Listener
-from tenbin.results.schema import RunResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -118,15 +117,16 @@ def evaluate_models(
     ended = run_entries(entries, asked.at_once, of_one, _silent, told, failed)
     paths = {entry.name: entry.result for entry in entries}
     done = {one.name: one.result for one in ended if one.result is not None}
+    folders = {name: paths[name].with_suffix(".run") for name in done}
+    runs = {
+        name: Run(result, stored_samples(folders[name]), folders[name])
+        for name, result in done.items()
+    }
     return Models(
-        {name: _run(result, paths[name].with_suffix(".run")) for name, result in done.items()},
+        runs,
         {one.name: one.reason for one in ended if one.result is None},
         {name: paths[name] for name in done},
     )
-
-
-def _run(result: RunResult, path: Path) -> Run:
-    return Run(result.to_json(), stored_samples(path), path)
 
 
 def _silent(entry: Entry) -> Listener:

@@ -15,6 +15,7 @@ from tenbin.results.folder import SAMPLES
 from tenbin.results.read import StoredRun, read_run
 from tenbin.results.samples import outcomes_of
 from tenbin.results.schema import RunResult, Sample
+from tenbin.sandbox.printable import counted
 
 if TYPE_CHECKING:
     from tenbin.api.analyses import OptionOrder, Sweep
@@ -130,8 +131,8 @@ def stored_samples(path: Path) -> Samples:
 class Run(Tabular):
     """A finished run, fresh or read back: what result.json and the samples hold."""
 
-    document: Mapping[str, Any]
-    """result.json as a mapping."""
+    result: RunResult
+    """What result.json holds, as a typed record."""
     samples: Sequence[Row]
     """Every document: prompt, continuations, log-probabilities, answer, outcomes. Read when asked
     for."""
@@ -150,9 +151,9 @@ class Run(Tabular):
     )
 
     @cached_property
-    def result(self) -> RunResult:
-        """result.json as a typed record."""
-        return RunResult.model_validate(self.document)
+    def document(self) -> dict[str, Any]:
+        """The result as plain values: what result.json holds."""
+        return self.result.to_json()
 
     def sample_records(self) -> list[Sample]:
         """The samples as typed records."""
@@ -164,16 +165,16 @@ class Run(Tabular):
     def scores(self) -> dict[str, dict[str, float | None]]:
         """Task id → metric → value."""
         return {
-            id: {metric: entries[metric] for metric in self.document["details"][id]}
-            for id, entries in self.document["results"].items()
+            id: {one.metric: one.value for one in self.result.scores(id)}
+            for id in self.result.results
         }
 
     @property
     def groups(self) -> dict[str, dict[str, float | None]]:
         """Group → metric → value."""
         return {
-            id: {metric: entries[metric] for metric in self.document["group_details"][id]}
-            for id, entries in self.document["groups"].items()
+            id: {one.metric: one.value for one in self.result.group_scores(id)}
+            for id in self.result.groups
         }
 
     def table(self) -> list[Row]:
@@ -181,15 +182,22 @@ class Run(Tabular):
         return [
             {
                 "id": id,
-                "task": config["task"],
-                "version": config["version"],
-                "template": config["template"],
-                "language": config["language"],
-                "shots": config["num_fewshot"],
-                **_score_columns(self.document["results"][id], metric, detail),
+                "task": config.task,
+                "version": config.version,
+                "template": config.template,
+                "language": config.language,
+                "shots": config.num_fewshot,
+                "metric": score.metric,
+                "value": score.value,
+                "stderr": score.stderr,
+                "low": score.detail.low,
+                "high": score.detail.high,
+                "n": score.detail.n,
+                "clusters": score.detail.clusters,
+                "failed": score.detail.failed,
             }
-            for id, config in self.document["configs"].items()
-            for metric, detail in self.document["details"][id].items()
+            for id, config in self.result.configs.items()
+            for score in self.result.scores(id)
         ]
 
     def compare(
@@ -240,39 +248,17 @@ class Run(Tabular):
         return OptionOrder(option_order_report(self.result, self.sample_records()))
 
     def _heading(self) -> str:
-        count = len(self.document["configs"])
-        partial = ", partial" if self.document.get("partial") else ""
+        count = len(self.result.configs)
+        partial = ", partial" if self.result.partial else ""
         place = f", {self.path}" if self.path else ""
-        return f"Run of {_model(self.document)}: {_many(count, 'task')}{partial}{place}"
-
-
-def _score_columns(entries: Mapping[str, Any], metric: str, detail: Mapping[str, Any]) -> Row:
-    name, comma, filter_name = metric.partition(",")
-    return {
-        "metric": metric,
-        "value": entries[metric],
-        "stderr": entries[f"{name}_stderr{comma}{filter_name}"],
-        "low": detail.get("low"),
-        "high": detail.get("high"),
-        "n": detail["n"],
-        "clusters": detail.get("clusters"),
-        "failed": detail["failed"],
-    }
-
-
-def _model(document: Mapping[str, Any]) -> str:
-    described = document.get("model") or {}
-    return str(described.get("model") or document["config"]["model"])
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+        model = self.result.model.get("model") or self.result.config["model"]
+        return f"Run of {model}: {counted(count, 'task')}{partial}{place}"
 
 
 def open_stored(stored: StoredRun) -> Run:
     """A run of a stored one; its samples are checked now and read when asked for."""
     stored.check_samples()
-    return Run(stored.document, stored_samples(stored.path), stored.path)
+    return Run(stored.result, stored_samples(stored.path), stored.path)
 
 
 def load_run(path: str | Path) -> Run:
