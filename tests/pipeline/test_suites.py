@@ -166,3 +166,16 @@ def test_a_report_says_how_an_average_is_weighted() -> None:
     assert [(group.id, group.weighting) for group in summary.groups] == [
         ("jp_stable_4", "plain mean of its tasks")
     ]
+
+
+def test_a_task_is_shown_by_the_metric_that_enters_the_mean() -> None:
+    run = evaluate(suite="japanese", profile="zero-shot-chat", limit=1)
+    entering = run.document["group_definitions"]["japanese"]["metrics"]
+    first = {id: next(iter(metrics)) for id, metrics in run.document["details"].items()}
+    assert {id: first[id] for id in entering} == entering
+    assert first["jnli_gen-1.0-chat"] == "exact_match,flexible-extract"
+    of_fields = run.document["group_details"]["jmmlu_gen_stem-1.1-chat"]
+    assert next(iter(of_fields)) == "exact_match,flexible-extract"
+    assert next(iter(run.document["groups"])) == "japanese"
+    alone = evaluate(tasks="jnli_gen", limit=1)
+    assert next(iter(alone.document["details"]["jnli_gen-1.0-chat"])) == "exact_match,strict-match"

@@ -53,11 +53,11 @@ def summarise_groups(
 ) -> list[GroupScore]:
     """Scores of groups whose members were run under the same template, from their documents.
 
-    Groups of tenbin's tasks first, then those of lm-eval's files with the scores that they name,
-    and those of the catalogue. A part of a task's documents belongs to no group.
+    Those that the user or a suite named come first: they are what was asked for. A part of a
+    task's documents belongs to no group.
     """
     setups = [setup for setup in setups if setup.share is None]
-    return [*groups_of_tasks(setups, judged), *named_groups(setups, judged, scores)]
+    return [*named_groups(setups, judged, scores), *groups_of_tasks(setups, judged)]
 
 
 def groups_of_tasks(setups: Sequence[CellSetup], judged: Outcomes) -> list[GroupScore]:

@@ -21,7 +21,6 @@ from typing import Any
 from tenbin.errors import JournalError, StorageError
 from tenbin.journal.answers import Answers
 from tenbin.metrics.base import Metric
-from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.judge import Judge, Judged
 from tenbin.pipeline.plan import Plan
@@ -213,5 +212,4 @@ def _rows_of(setups: Sequence[CellSetup]) -> list[_Row]:
 
 
 def _sums_of(setup: CellSetup) -> dict[str, _Sums]:
-    named = metric_names(setup.task)
-    return {name: _Sums(metric) for name, metric in named if metric.aggregation == "mean"}
+    return {name: _Sums(metric) for name, metric in setup.metrics if metric.aggregation == "mean"}

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tenbin.config import OPTIONS, RunConfig
-from tenbin.metrics.registry import metric_names, used_metric
+from tenbin.metrics.registry import used_metric
 from tenbin.pipeline.cell_record import cell_config, finished_config, prompt_entry, template_hash
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.group_scores import GroupScore
@@ -324,9 +324,7 @@ def _data_files(setup: CellSetup, data: Data) -> dict[str, list[DataFileEntry]]:
 
 def percent_metrics(setups: Sequence[CellSetup]) -> frozenset[str]:
     """Names of the metrics whose values run from 0 to 100."""
-    return frozenset(
-        name for setup in setups for name, metric in metric_names(setup.task) if metric.percent
-    )
+    return frozenset(name for setup in setups for name, metric in setup.metrics if metric.percent)
 
 
 def run_file(config: RunConfig) -> dict[str, Any]:

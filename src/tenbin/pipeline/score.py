@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from tenbin.metrics.base import Metric
-from tenbin.metrics.registry import metric_names, metric_of
+from tenbin.metrics.registry import metric_of
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.records import Cell, Outcome, ScoreRow
 from tenbin.statistics.corpus import upper_median
@@ -84,7 +84,7 @@ def measured_metrics(setup: CellSetup, judged: Outcomes) -> dict[str, tuple[Metr
 
     A function of the task may leave a metric out, and may give others than the task names.
     """
-    metrics = dict(metric_names(setup.task))
+    metrics = dict(setup.metrics)
     gathered = {name: _gathering(metric) for name, metric in metrics.items()}
     seen: set[str] = set()
     for number, outcomes in judged.numbered_outcomes(setup.cell):

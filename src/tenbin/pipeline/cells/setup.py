@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tenbin.metrics.registry import used_metric
+from tenbin.metrics.base import Metric
+from tenbin.metrics.registry import metric_names, used_metric
 from tenbin.records import Cell, Group, Task, Template
 
 
@@ -47,6 +48,16 @@ class CellSetup:
     def template(self) -> Template:
         """The template it is asked with."""
         return self.task.templates[self.cell.template]
+
+    @property
+    def metrics(self) -> list[tuple[str, Metric]]:
+        """The names its scores are reported under, each with its metric.
+
+        That by which it enters a mean that was asked for comes first: it is the score of the task
+        that belongs beside the mean, and that decides when `--until` stops.
+        """
+        means = {group.member_metrics().get(self.task.name) for group in self.groups}
+        return sorted(metric_names(self.task), key=lambda named: named[0] not in means)
 
     @property
     def role(self) -> str:

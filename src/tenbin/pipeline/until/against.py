@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from tenbin.analysis.compare.comparability import StoredCell, differences
 from tenbin.analysis.compare.pairs import Pair, Side, cells_of, refuse_incomparable
 from tenbin.errors import ConfigError, ResultError
-from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.finish import RunState, finish
 from tenbin.pipeline.judge import JudgedDocuments
@@ -89,7 +88,7 @@ def _unanswered(prompt: Prompt) -> Sample:
 def _rule(state: RunState, setup: CellSetup, outcomes: Outcomes, level: float) -> DecisionRule:
     """The rule of one task: by its first metric that is a mean and that the other run has."""
     id = setup.cell.id
-    for name, metric in metric_names(setup.task):
+    for name, metric in setup.metrics:
         if metric.aggregation == "mean" and (id, name) in outcomes:
             break
     else:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from tenbin.errors import ConfigError
 from tenbin.metrics.base import Metric
-from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.judge import JudgedDocuments
 from tenbin.pipeline.plan import Plan
@@ -154,7 +153,7 @@ def check_widths(setups: Sequence[CellSetup], data: Data) -> list[str]:
 
 def main_metric(setup: CellSetup) -> tuple[str, Metric]:
     """The first metric of a task, whose interval decides when it stops."""
-    return metric_names(setup.task)[0]
+    return setup.metrics[0]
 
 
 def _measured(setup: CellSetup, judged: JudgedDocuments) -> tuple[str, Metric, Measured]:

@@ -102,8 +102,10 @@ def _print_scores(result: RunResult, console: Console, all_metrics: bool) -> Non
 
 def _more_metrics(result: RunResult, all_metrics: bool) -> list[str]:
     """Return a line about metrics that have no line of their own."""
-    most = max(map(len, result.details.values()), default=1)
-    return [] if all_metrics or most <= 1 else ["the first metric of each task; --all_metrics: all"]
+    if all_metrics or max(map(len, result.details.values()), default=1) <= 1:
+        return []
+    first = "the metric that enters a mean" if result.group_definitions else "the first metric"
+    return [f"{first} of each task; --all_metrics: all"]
 
 
 def _scored(details: Mapping[str, Mapping[str, MetricDetail]]) -> list[str]:
