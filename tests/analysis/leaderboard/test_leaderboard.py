@@ -194,6 +194,7 @@ def test_a_run_of_fewer_documents_takes_none_from_the_others(sources: Sequence[S
     assert report.columns[1].n == 18 and not cell(report, "short", "jnli").ranked
     (mark,) = cell(report, "short", "jnli").differences
     assert (mark.kind, mark.text) == ("partial", "5 documents here, 18 there")
+    assert build([short, *sources]).columns[1].n == 18, "whatever comes first"
     allowed = build([*sources, short], allow=["partial"])
     assert allowed.columns[1].n == 5 and cell(allowed, "short", "jnli").ranked
 
@@ -209,6 +210,22 @@ def test_runs_of_one_model_are_one_row(runs: dict[str, tenbin.Run]) -> None:
     assert cell(report, row.name, "jcola").run == 0 and cell(report, row.name, "jnli").run == 1
     chat = source("chat", runs["one"], config={**result.config, "system_instruction": "hi"})
     assert len(build([source("one", runs["one"]), chat]).models) == 2, "other settings"
+
+
+def test_a_quick_or_interrupted_run_does_not_replace_a_whole_one(sources: Sequence[Source]) -> None:
+    newer = {"date": "2999-01-01T00:00:00+00:00"}
+    quick = source("quick", evaluate("one", "jnli", limit=5), **newer)
+    stopped = replace(sources[0], name="stopped")
+    stopped = replace(
+        stopped, result=stopped.result.model_copy(update={"partial": True, **newer})
+    )
+    again = replace(sources[0], name="again")
+    again = replace(again, result=again.result.model_copy(update=newer))
+    for others, shown in (([quick, stopped], "runs/one.run"), ([quick, again], "again")):
+        report = build([*sources, *others])
+        (row,) = [one for one in report.models if len(one.runs) == 3]
+        found = cell(report, row.name, "jnli")
+        assert found.n == 18 and row.runs[found.run].name == shown, "the newest of the whole ones"
 
 
 def test_skipped_and_unscored_cells_say_why(
@@ -264,6 +281,7 @@ def test_names_tell_rows_apart(runs: dict[str, tenbin.Run]) -> None:
     assert named(("base.json", "org/m"), ("runs/chat.run", "org/m")) == ["m base", "m chat"]
     assert named(("m-1.json", "m"), ("r/m-2/result.json", "m")) == ["m-1", "m-2"]
     assert named(("a/x.json", "m"), ("b/x.json", "m")) == ["m x (1)", "m x (2)"]
+    assert named(("a.json", "a\nb\tc"), ("b.json", "d"))[0] == "a b c", "one line"
 
 
 @pytest.mark.parametrize(

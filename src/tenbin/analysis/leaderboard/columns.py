@@ -78,6 +78,11 @@ class Place:
         """Ids of the tasks of a group; of a task itself."""
         return self.result.group_subtasks[self.id] if self.group else [self.id]
 
+    @property
+    def tasks(self) -> list[str]:
+        """The members that the run holds as tasks."""
+        return [id for id in self.members if id in self.result.configs]
+
     def score(self, metric: str) -> MetricScore | None:
         """The score under a metric."""
         result = self.result
@@ -86,21 +91,38 @@ class Place:
 
 
 def places_of(models: Sequence[Model]) -> dict[Key, list[Place]]:
-    """All columns with the cells in them, groups first; of a model only the newest of each."""
-    groups: dict[Key, dict[int, Place]] = {}
-    tasks: dict[Key, dict[int, Place]] = {}
+    """All columns with the cells in them, groups first; of a model only one in each.
+
+    Of several runs that is the one with the most documents, of these the newest; an interrupted
+    one is taken only where there is no other.
+    """
+    groups: dict[Key, dict[int, list[Place]]] = {}
+    tasks: dict[Key, dict[int, list[Place]]] = {}
     for at, model in enumerate(models):
         for number, source in enumerate(model.sources):
             result = source.result
             for id in result.groups:
                 if result.group_details[id] and result.group_subtasks[id]:
                     place = Place(at, number, result, id, True)
-                    groups.setdefault(group_key(result, id), {}).setdefault(at, place)
+                    groups.setdefault(group_key(result, id), {}).setdefault(at, []).append(place)
             for id, config in result.configs.items():
                 if config.role not in NOT_SCORED:
                     place = Place(at, number, result, id, False)
-                    tasks.setdefault(task_key(result, id), {}).setdefault(at, place)
-    return {key: list(found.values()) for key, found in [*groups.items(), *tasks.items()]}
+                    tasks.setdefault(task_key(result, id), {}).setdefault(at, []).append(place)
+    return {
+        key: [min(own, key=_less_known) for own in found.values()]
+        for key, found in [*groups.items(), *tasks.items()]
+    }
+
+
+def _less_known(place: Place) -> tuple[bool, int]:
+    """Orders the cells of a model's runs, the most telling first."""
+    return bool(place.result.partial), -documents_of(place)
+
+
+def documents_of(place: Place) -> int:
+    """How many documents were asked."""
+    return sum(place.result.n_samples[id].effective for id in place.tasks)
 
 
 def task_key(result: RunResult, id: str) -> TaskKey:

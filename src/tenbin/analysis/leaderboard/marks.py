@@ -11,7 +11,7 @@ from tenbin.analysis.compare.comparability import (
     differences,
     prompt_causes,
 )
-from tenbin.analysis.leaderboard.columns import Place, task_key
+from tenbin.analysis.leaderboard.columns import Place, documents_of, task_key
 
 _ENOUGH = 0.9
 """Of the documents of a column's reference, the share that a cell needs to be ranked."""
@@ -23,6 +23,8 @@ def reference_of(places: Sequence[Place]) -> Place:
     Interrupted runs are none, unless there is nothing else.
     """
     complete = [place for place in places if not place.result.partial] or list(places)
+    # The most documents first: what has more than a class's first cell would pass for its like.
+    complete.sort(key=documents_of, reverse=True)
     classes: list[list[Place]] = []
     for place in complete:
         for known in classes:
@@ -31,7 +33,7 @@ def reference_of(places: Sequence[Place]) -> Place:
                 break
         else:
             classes.append([place])
-    return max(classes, key=lambda own: (len(own), _documents(own[0])))[0]
+    return max(classes, key=lambda own: (len(own), documents_of(own[0])))[0]
 
 
 def is_comparable(found: Sequence[Difference], allow: Collection[str]) -> bool:
@@ -60,20 +62,12 @@ def _fewer(mine: StoredCell, theirs: StoredCell, name: str) -> Iterator[Differen
         yield Difference("partial", f"{name}{asked:,} documents here, {usual:,} there")
 
 
-def _documents(place: Place) -> int:
-    return sum(place.result.n_samples[id].effective for id in _tasks(place))
-
-
 def _members(place: Place, reference: Place) -> list[tuple[str, str]]:
     """Ids of the same tasks in both runs."""
     if not place.group:
         return [(place.id, reference.id)]
-    known = {task_key(reference.result, id): id for id in _tasks(reference)}
-    return [(id, known[task_key(place.result, id)]) for id in _tasks(place)]
-
-
-def _tasks(place: Place) -> list[str]:
-    return [id for id in place.members if id in place.result.configs]
+    known = {task_key(reference.result, id): id for id in reference.tasks}
+    return [(id, known[task_key(place.result, id)]) for id in place.tasks]
 
 
 def _prompts(mine: StoredCell, theirs: StoredCell) -> list[Difference]:

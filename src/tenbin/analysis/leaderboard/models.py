@@ -67,8 +67,12 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
 
 
 def called(run: Source) -> str:
-    """What the backend calls the model; the scripted one calls every model by its own name."""
-    name = PurePath(run.result.model_name).name or run.result.model_name
+    """What the backend calls the model; the scripted one calls every model by its own name.
+
+    It is one line, whatever the name holds: it stands in tables.
+    """
+    given = " ".join(run.result.model_name.split())
+    name = PurePath(given).name or given
     return run_name(run.name) if name == (run.result.engine or {}).get("name") else name
 
 
