@@ -36,7 +36,7 @@ def build_curve(
         sources: Stored runs of its checkpoints.
         metrics: Names, or `all`; by default the first of each task and the bits of the gold answer.
         unread: Runs of a folder that could not be read → why.
-        told: Told how far it is: what, curves done, curves in all.
+        told: Told how far it is: what, how many are done, of how many.
 
     Raises:
         ResultError: No run has a step, there is no score to show, or a run is damaged.
