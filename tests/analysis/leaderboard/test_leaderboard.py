@@ -216,9 +216,7 @@ def test_a_quick_or_interrupted_run_does_not_replace_a_whole_one(sources: Sequen
     newer = {"date": "2999-01-01T00:00:00+00:00"}
     quick = source("quick", evaluate("one", "jnli", limit=5), **newer)
     stopped = replace(sources[0], name="stopped")
-    stopped = replace(
-        stopped, result=stopped.result.model_copy(update={"partial": True, **newer})
-    )
+    stopped = replace(stopped, result=stopped.result.model_copy(update={"partial": True, **newer}))
     again = replace(sources[0], name="again")
     again = replace(again, result=again.result.model_copy(update=newer))
     for others, shown in (([quick, stopped], "runs/one.run"), ([quick, again], "again")):
