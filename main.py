@@ -6,7 +6,8 @@ from pathlib import Path
 # Runs from a clone too, whether or not the package is installed.
 sys.path.insert(0, str(Path(__file__).resolve().parent / "src"))
 
-from tenbin.cli import main
+from tenbin.cli.process import run
 
 if __name__ == "__main__":
-    sys.exit(main(["run", *sys.argv[1:]]))
+    sys.argv.insert(1, "run")
+    run()

@@ -42,7 +42,7 @@ def test_the_metadata_names_the_command_the_licence_and_the_extras(wheel: zipfil
     assert {"hf", "vllm", "ray", "report", "wandb", "mlflow"} <= set(
         metadata.get_all("Provides-Extra") or ()
     )
-    assert b"tenbin = tenbin.cli:main" in wheel.read(f"{info}/entry_points.txt")
+    assert b"tenbin = tenbin.cli.process:run" in wheel.read(f"{info}/entry_points.txt")
     assert f"{info}/licenses/LICENSE" in wheel.namelist()
 
 

@@ -1,7 +1,5 @@
 """`python -m tenbin`: the same as the command `tenbin`."""
 
-import sys
+from tenbin.cli.process import run
 
-from tenbin.cli import main
-
-sys.exit(main())
+run()
