@@ -238,9 +238,26 @@ def test_what_a_budget_cannot_mean_is_refused(options: dict[str, Any], words: st
         swept(**options)
 
 
-def test_scores_that_are_no_means_are_refused_by_name() -> None:
-    with pytest.raises(ResultError, match="no mean over documents"):
-        swept(tasks="jnli-1.1", metric="balanced_acc")
+@pytest.mark.parametrize(
+    ("metric", "budget", "words"),
+    [
+        ("balanced_acc", 2, "no mean over documents"),
+        ("colour", 2, "no task of the sweep has it"),
+        ("colour", None, "no task of the sweep has it"),
+    ],
+)
+def test_a_metric_that_cannot_be_had_is_refused_before_anything_is_asked(
+    metric: str, budget: int | None, words: str
+) -> None:
+    backend = ScriptedBackend()
+    with pytest.raises(ConfigError, match=words):
+        tenbin.sweep(backend, "jnli-1.1", budget=budget, metric=metric, sample_data=True)
+    assert not backend.asked
+
+
+def test_a_task_named_with_its_template_is_no_sweep() -> None:
+    with pytest.raises(ConfigError, match="names its template, and all are asked"):
+        swept(tasks="jcommonsenseqa-1.1-0.2")
 
 
 def test_parts_are_not_compared(tmp_path: Path) -> None:

@@ -238,3 +238,11 @@ def test_intervals_of_clustered_confusion_scores_cover() -> None:
         pairs = np.where(generator.random(own.shape) < copied, common, own).ravel()
         found.append(estimate(replace(like, features=eye[pairs]), at))
     assert holds(coverage(found, truth))
+
+
+def test_a_score_of_which_nearly_all_resamples_agree_has_no_interval() -> None:
+    """All right: the few resamples without the small class score 0 and say nothing of the rest."""
+    gold = [0] * 26 + [1] * 4
+    found = estimate(measured("mcc", outcomes([1.0] * 30, None, gold, gold)))
+    assert found.value == pytest.approx(1.0)
+    assert (found.low, found.high) == (None, None)

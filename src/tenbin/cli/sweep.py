@@ -68,7 +68,7 @@ def execute(options: argparse.Namespace) -> int:
         from tenbin.cli.flags import config_from
         from tenbin.pipeline.sweep import swept_config
 
-        return show_dry_run(options, {"": swept_config(config_from(options))})
+        return show_dry_run(options, {"": swept_config(config_from(options), options.metric)})
     report, order, result = _stored(options) if options.run else _fresh(options)
     if options.report_file:
         from pathlib import Path

@@ -109,7 +109,7 @@ class RunConfig(OptionsRecord):
     )  # fmt: skip
     select_on: str | None = option(
         values.SELECTION, None, SWEEP, "WHERE",
-        "where the template is chosen: crossfit (default), each tenth of the scored documents "
+        "where the template is chosen: crossfit (default), each third of the scored documents "
         "by what is best on the others; or SPLIT:N, such as train:200, documents that are not "
         "scored",
         also=("run",),

@@ -46,7 +46,7 @@ class RunOptions(TypedDict, total=False):
     """with --rotations: ask the rotated orders of this share of the documents only, such as 0.05:
     enough for the prior of the positions, which is removed from the other documents"""
     select_on: str | None
-    """where the template is chosen: crossfit (default), each tenth of the scored documents by what
+    """where the template is chosen: crossfit (default), each third of the scored documents by what
     is best on the others; or SPLIT:N, such as train:200, documents that are not scored"""
     budget: int | str | None
     """ask each document under N of the prompts, chosen at random, and estimate the distribution of

@@ -29,6 +29,7 @@ from tenbin.pipeline.output_folder import check_place, taken_place
 from tenbin.pipeline.prepare import Data, load_data
 from tenbin.pipeline.progress import FirstPart, Listener
 from tenbin.pipeline.run import CompletedRun, backend_settings, execute, execute_cells
+from tenbin.pipeline.sweep_metric import check_metric
 from tenbin.records import Outcome
 from tenbin.results.folder import RunFolder
 from tenbin.results.schema import TemplateChoice, TemplateChoices
@@ -58,7 +59,7 @@ def execute_sweep(
     Raises:
         ConfigError: There is one option only.
     """
-    config = swept_config(config)
+    config = swept_config(config, metric)
     if config.then:
         finished = _execute_then(config, listener, metric, backend, write)
     else:
@@ -67,11 +68,16 @@ def execute_sweep(
     return CompletedSweep(finished, report)
 
 
-def swept_config(config: RunConfig) -> RunConfig:
+def swept_config(config: RunConfig, metric: str | None = None) -> RunConfig:
     """The config with all templates where it names nothing to sweep over.
 
+    Args:
+        config: What the user wrote.
+        metric: The metric to choose by.
+
     Raises:
-        ConfigError: There is one option only, or one that a sweep cannot use.
+        ConfigError: There is one option only, or one that a sweep cannot use, or no task has the
+            metric.
     """
     if config.until:
         raise ConfigError(
@@ -82,7 +88,9 @@ def swept_config(config: RunConfig) -> RunConfig:
     if not swept or (config.budget and config.formats and not config.templates):
         # With a budget, the published templates are shown among the formats.
         config = config.replaced(templates=(ALL,))
-    _check_options(choose_cells(config))
+    setups = choose_cells(config)
+    _check_options(setups)
+    check_metric(metric, part_cells(config, setups))
     return config
 
 

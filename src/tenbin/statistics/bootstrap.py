@@ -60,7 +60,7 @@ class Bootstrap:
 
     stderr: float
     low: float | None
-    """None where all resamples give the same score, which says nothing about its variation."""
+    """None where nearly all resamples give the same score, which says nothing of its variation."""
     high: float | None
     ends: Callable[[float], tuple[float, float]] | None = None
     """From a level to the interval."""
@@ -93,6 +93,9 @@ def bootstrap(resampling: Resampling, seed: int, resamples: int = RESAMPLES) -> 
         return _bca(value, scores, acceleration, resampling, level)
 
     low, high = ends(LEVEL)
+    if high - low < 1e-12:
+        # All right, with a class so small that a few resamples lack it.
+        return Bootstrap(stderr, None, None)
     return Bootstrap(stderr, low, high, ends)
 
 

@@ -13,8 +13,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tenbin.statistics.bootstrap import Resampling, bootstrap
-from tenbin.statistics.intervals import Estimate, bootstrap_estimate, mean_estimate, within
+from tenbin.statistics.intervals import (
+    Estimate,
+    bootstrap_estimate,
+    estimate,
+    t_interval,
+    within,
+)
 from tenbin.statistics.measured import Measured
+from tenbin.statistics.weighted_mean import Means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,55 +161,24 @@ def _mean(
     """Analytic: each document's deviation from its own member's mean, summed by cluster."""
     import numpy as np
 
-    influence = np.zeros(len(joined.strata))
-    value, bounded = 0.0, True
-    for member, weight, clusters in zip(members, weights, joined.clusters, strict=True):
-        found = member.measured
-        value += weight * found.value
-        moved = weight * (found.features[:, 0] - found.value * found.features[:, 1])
-        np.add.at(influence, clusters, moved / found.features[:, 1].sum())
-        bounded = bounded and within(found.values, top)
-    documents = sum(len(member.measured.documents) for member in members)
-    strata = np.unique(joined.strata)
-    parts = [influence[joined.strata == stratum] for stratum in strata]
-    mean = mean_estimate(value, parts, documents, top if bounded else None)
-    if len(strata) == 1 or not bounded or mean.stderr is None:
-        return mean
-    shares = np.zeros((len(strata), 2))
-    for member, weight, clusters in zip(members, weights, joined.clusters, strict=True):
-        at = int(np.searchsorted(strata, joined.strata[clusters[0]]))
-        shares[at] += weight, weight * member.measured.value
-    return _over_strata(mean, parts, shares, top)
-
-
-def _over_strata(
-    found: Estimate, parts: Sequence[Array], shares: Array, top: float | None
-) -> Estimate:
-    """A mean over strata that share nothing, its interval put together from theirs.
-
-    The ends of the strata's own intervals are recovered as distances from their values, which add
-    as variances do (MOVER). One interval from the summed variance is far too short where a small
-    stratum near 0 or 1 stands beside a large one, because the small one's variance is then
-    underestimated.
-
-    Args:
-        found: The mean with its error.
-        parts: The influence of each cluster on the mean, by stratum.
-        shares: The weight of each stratum, and its part of the mean.
-        top: The highest value there can be.
-    """
-    below = above = 0.0
-    for part, (weight, value) in zip(parts, shares.tolist(), strict=True):
-        if not weight:
-            continue
-        mean = value / weight
-        own = mean_estimate(mean, [part / weight], len(part), top)
-        if own.low is None or own.high is None:
-            return replace(found, low=None, high=None)
-        below += (weight * (mean - own.low)) ** 2
-        above += (weight * (own.high - mean)) ** 2
-    value = found.value or 0.0
-    return replace(found, low=value - math.sqrt(below), high=value + math.sqrt(above))
+    if len(members) == 1:
+        return estimate(members[0].measured, seed, top)
+    sides = [member.measured for member in members]
+    of = np.asarray(weights)
+    value = math.fsum(weight * side.value for weight, side in zip(weights, sides, strict=True))
+    bounded = all(within(side.values, top) for side in sides)
+    n, clusters = sum(len(side.documents) for side in sides), len(joined.strata)
+    method = "wilson" if bounded else "t"
+    if np.bincount(joined.strata).min() < 2:
+        return Estimate(value, None, None, None, n, clusters, method)
+    means = Means.of([side.features[:, 0] for side in sides], joined.clusters, clusters)
+    stderr = means.stderr(of)
+    if bounded:
+        assert top is not None
+        low, high = means.interval(of, top)
+    else:
+        low, high = t_interval(value, stderr, means.degrees(of, np.diag(means.covariance)))
+    return Estimate(value, stderr, low, high, n, clusters, method)
 
 
 def _resampled(

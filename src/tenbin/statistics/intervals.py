@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING
 from tenbin.statistics.bootstrap import LEVEL, Bootstrap, Resampling, bootstrap
 from tenbin.statistics.corpus import corpus_score
 from tenbin.statistics.measured import Measured, number_clusters
+from tenbin.statistics.score_interval import (
+    ScoreInterval,
+    effective_sizes,
+    expected_variances,
+)
 from tenbin.statistics.special import special
 
 if TYPE_CHECKING:
@@ -88,39 +93,31 @@ def estimate(found: Measured, seed: int = 0, top: float | None = 1.0) -> Estimat
 
 
 def _balanced(found: Measured) -> Estimate:
-    """A balanced accuracy of independent documents: each class's recall has Wilson's interval, and
-    their distances from the recalls add as variances do.
+    """A balanced accuracy of independent documents: the plain mean of its classes' recalls.
 
     Where a small class is nearly all right, resamples of it vary too little.
     """
+    import numpy as np
+
     matrix = found.features.sum(axis=0)
     size = round(len(matrix) ** 0.5)
-    counts = [int(row.sum()) for row in matrix.reshape(size, size)]
-    present = [at for at in range(size) if counts[at]]
-    value = found.value
-    below = above = square = 0.0
-    for at in present:
-        count = counts[at]
-        recall = float(matrix[at * size + at]) / count
-        # One document says nothing about its class: the interval is then nearly all of it.
-        degrees = max(1, count - 1)
-        stderr = math.sqrt(recall * (1 - recall) / degrees)
-        low, high = wilson_interval(recall, stderr, count, degrees)
-        below += (recall - low) ** 2
-        above += (high - recall) ** 2
-        square += stderr**2
-    n, share = len(found.documents), len(present)
+    counts = matrix.reshape(size, size).sum(axis=1)
+    present = counts > 0
+    counts, recalls = counts[present], matrix[:: size + 1][present] / counts[present]
+    n, value = len(found.documents), found.value
     if n < 2:
         return Estimate(value, None, None, None, n, n, "wilson")
-    return Estimate(
-        value,
-        math.sqrt(square) / share,
-        value - math.sqrt(below) / share,
-        value + math.sqrt(above) / share,
-        n,
-        n,
-        "wilson",
-    )
+    # One document says nothing about its class: the interval is then nearly all of it.
+    degrees = np.maximum(counts - 1, 1)
+    variances = recalls * (1 - recalls) / degrees
+    weights = np.full(len(counts), 1 / len(counts))
+    sizes = effective_sizes(recalls, variances, counts)
+    expected = weights**2 * expected_variances(recalls, sizes)
+    freedom = float(expected.sum() ** 2 / (expected**2 / degrees).sum())
+    interval = ScoreInterval(weights, sizes, np.eye(len(counts)), t_quantile(freedom))
+    low, high = interval.ends(recalls)
+    stderr = float(np.sqrt(variances.sum())) / len(counts)
+    return Estimate(value, stderr, low, high, n, n, "wilson")
 
 
 def _of_shares(found: Measured, rows: Array, top: float | None) -> Estimate:
@@ -193,7 +190,7 @@ def mean_estimate(
 
 
 def t_interval(
-    value: float, stderr: float, degrees: int, level: float = LEVEL
+    value: float, stderr: float, degrees: float, level: float = LEVEL
 ) -> tuple[float, float]:
     """The t interval around the value."""
     reach = t_quantile(degrees, level) * stderr
@@ -220,11 +217,11 @@ def wilson_interval(
     return max(centre - reach, 0.0) * top, min(centre + reach, 1.0) * top
 
 
-def t_quantile(degrees: int, level: float = LEVEL) -> float:
+def t_quantile(degrees: float, level: float = LEVEL) -> float:
     """The factor of the standard error in a two-sided t interval."""
     return t_point((1 + level) / 2, degrees)
 
 
-def t_point(share: float, degrees: int) -> float:
+def t_point(share: float, degrees: float) -> float:
     """The quantile of a t distribution."""
     return float(special().stdtrit(degrees, share))

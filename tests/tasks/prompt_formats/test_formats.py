@@ -221,8 +221,10 @@ def test_a_veto_that_names_nothing_is_refused(
     check_exclusions(both, ["label_words=truth", "rotation=4", "f-020001117031110001"])
     with pytest.raises(TaskError, match="nowhere: neither the id"):
         excluded_formats(["nowhere"])
+    with pytest.raises(TaskError, match="neither the id"):
+        excluded_formats(["f-02000111703111000"])
     file = tmp_path / "vetoes.txt"
-    file.write_text("f-0\nwhat is this\n")
+    file.write_text("f-020001117031110001\nwhat is this\n")
     with pytest.raises(TaskError, match="line 2: 'what is this'"):
         excluded_formats([str(file)])
 

@@ -61,8 +61,9 @@ def _swept_templates(config: RunConfig, selected: Iterable[Selected]) -> list[Se
     swept: dict[str, Selected] = {}
     for chosen in selected:
         if chosen.named:
+            asks = "all are asked" if ALL in config.templates else "--templates names others"
             raise ConfigError(
-                f"{chosen.entry!r} names its template, and --templates names others",
+                f"{chosen.entry!r} names its template, and {asks}",
                 f"write {chosen.task.name}-{chosen.task.version} to sweep over its templates",
             )
         for name in _asked(config.templates, chosen.task):

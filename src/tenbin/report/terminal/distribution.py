@@ -180,7 +180,7 @@ def _advice(advice: Advice, found: PromptDistribution) -> str:
         return f"no budget up to {how} gives quantiles to within {target}; ask more documents"
     if advice.whole:
         return (
-            f"if prompts differ as little as estimated, {advice.per_document} of them, chosen at "
+            f"if prompts differ as much as estimated, {advice.per_document} of them, chosen at "
             f"random and run in full, give quantiles to within {target} on average and say more "
             "than a budget"
         )

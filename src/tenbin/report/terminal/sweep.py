@@ -178,7 +178,8 @@ def _choice_lines(task: TaskSweep, choice: Choice) -> list[str]:
     honest = choice.honest
     how = f"chosen on {choice.on}: {_name(task.options[choice.option])}"
     if choice.shares is not None:
-        how += f" (chosen for {choice.shares[choice.option]:.0%} of the documents)"
+        share = choice.shares[choice.option]
+        how += f" (best on all documents; folds chose it for {share:.0%} of them)"
     return [
         how,
         f"honest score {_score(honest.value, task)} ± {_error(honest.stderr, task)} "

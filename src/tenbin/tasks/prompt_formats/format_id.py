@@ -40,7 +40,8 @@ class PromptFormat:
 def is_format(template: str) -> bool:
     """Whether a template's name is the id of a format."""
     digits = template.removeprefix(FORMAT)
-    return digits != template and digits.isascii() and digits.isalnum()
+    whole = _LENGTH <= len(digits) <= len(DIMENSIONS)
+    return digits != template and whole and digits.isascii() and digits.isalnum()
 
 
 def made_format(grammar: FormatGrammar, choices: Levels) -> PromptFormat:
@@ -88,7 +89,7 @@ def read_format(task: Task, id: str) -> PromptFormat:
     """
     grammar = require_grammar(task)
     digits = id.removeprefix(FORMAT)
-    if not is_format(id) or not _LENGTH <= len(digits) <= len(DIMENSIONS):
+    if not is_format(id):
         raise TaskError(
             f"{id!r} is not the id of a prompt format",
             f"an id is {FORMAT} and {_LENGTH} digits or more; "
