@@ -61,6 +61,12 @@ def test_how_many_documents_would_decide() -> None:
     found = judge_row(ROW, Requirement("no-worse-than", 1.0))
     assert found.documents_needed == 4_600
     assert judge_row(ROW, Requirement("within", 50.0)).documents_needed is None
+    # Two margins can be missed: (1.96 + 1.28)² instead. In 80 % of runs, both ends stay inside.
+    found = judge_row(ROW, Requirement("within", 1.0))
+    assert found.documents_needed == 6_100
+    ends = np.random.default_rng(1).normal(0, 0.012 * (400 / 6_100) ** 0.5, 20_000)
+    passed = abs(ends) + 1.96 * 0.012 * (400 / 6_100) ** 0.5 < 0.01
+    assert 0.78 <= passed.mean() <= 0.82
 
 
 def test_scores_without_points() -> None:

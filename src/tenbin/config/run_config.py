@@ -70,7 +70,8 @@ class RunConfig(OptionsRecord):
     formats: int | None = option(
         values.count_up_to("MOST_FORMATS"), None, SELECTION, "N",
         "ask N prompt formats of each task, sampled by --seed from the grammar that its file "
-        "declares, in place of a template; with --templates besides those (docs/prompt-formats.md)",
+        "declares, in place of a template; with --templates, or in a sweep with --budget, besides "
+        "those (docs/prompt-formats.md)",
         recorded="when set",
     )  # fmt: skip
     chat_formats: bool = option(

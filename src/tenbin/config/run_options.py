@@ -28,7 +28,8 @@ class RunOptions(TypedDict, total=False):
     """names or patterns, or all (the default)"""
     formats: int | None
     """ask N prompt formats of each task, sampled by --seed from the grammar that its file declares,
-    in place of a template; with --templates besides those (docs/prompt-formats.md)"""
+    in place of a template; with --templates, or in a sweep with --budget, besides those
+    (docs/prompt-formats.md)"""
     chat_formats: bool | None
     """ask about half of the --formats in the model's chat format"""
     exclude_formats: str | Sequence[str] | None

@@ -279,22 +279,27 @@ def detectable_difference(stderr: float, degrees: int, level: float = LEVEL) -> 
 
 
 def documents_needed(
-    difference: float, stderr: float | None, documents: int, tests: int = 1
+    difference: float,
+    stderr: float | None,
+    documents: int,
+    tests: int = 1,
+    power: float = POWER,
 ) -> int | None:
-    """Documents on which a difference would be found with 80 % power, if it is the true one.
+    """Documents on which a difference would be found, if it is the true one.
 
     Args:
         difference: As observed.
         stderr: Its error on `documents` documents; None where it is not known.
         documents: How many there were.
         tests: That share the level of 5 %.
+        power: How often it would be found.
 
     Returns:
         Two digits of the number, rounded up; None without a difference, or without an error.
     """
     if not difference or not stderr:
         return None
-    wanted = float(special().ndtri(1 - LEVEL / 2 / tests) + special().ndtri(POWER))
+    wanted = float(special().ndtri(1 - LEVEL / 2 / tests) + special().ndtri(power))
     number = documents * (wanted * stderr / difference) ** 2
     unit: int = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
     return math.ceil(number / unit) * unit

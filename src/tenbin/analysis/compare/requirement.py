@@ -13,7 +13,7 @@ from typing import Literal
 
 from tenbin.analysis.compare.report import ComparedScore, Verdict
 from tenbin.errors import ConfigError
-from tenbin.statistics.power import LEVEL, documents_needed
+from tenbin.statistics.power import LEVEL, POWER, documents_needed
 
 KINDS = ("better", "no-worse-than:POINTS", "within:POINTS")
 
@@ -105,7 +105,9 @@ def judge_row(row: ComparedScore, requirement: Requirement) -> RowVerdict:
         return RowVerdict("pass", None)
     if wide_high < -margin or (within and wide_low > margin):
         return RowVerdict("fail", None)
-    return RowVerdict("inconclusive", documents_needed(margin, row.stderr, row.n))
+    # An interval stays within two margins four times out of five if it passes each nine out of ten.
+    power = (1 + POWER) / 2 if within else POWER
+    return RowVerdict("inconclusive", documents_needed(margin, row.stderr, row.n, power=power))
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

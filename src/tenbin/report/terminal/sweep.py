@@ -95,7 +95,8 @@ def _options_table(task: TaskSweep) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    table.add_column("template")
+    # A format is run by its whole id.
+    table.add_column("template", overflow="fold")
     for name in ("shots", "value", "± error", "95% interval", "behind best", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
     failed = any(option.failed for option in task.options)
