@@ -57,7 +57,7 @@ _DENIED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSED_AFTER = re.compile(
-    rf"{_CLOSING}(?:なら|の場合|である場合|であれば|だとす|とすれば|でしょうか|ですか|だろうか|かどうか)"
+    rf"{_CLOSING}(?:[?？]|なら|の場合|である場合|であれば|だとす|とすれば|でしょうか|ですか|だろうか|かどうか)"
 )
 _SUPPOSED_BEFORE = re.compile(rf"(?:場合|とき|時|なら(?:ば)?|れば)(?:に)?(?:は)?、?{_OPENING}$")
 _TOPIC_AFTER = re.compile(r"関係(?:を|について|の|が成り立つか|に関)")
