@@ -23,52 +23,6 @@ from tenbin.report.html.messages import messages
 from tenbin.report.html.model import PageSummary
 from tenbin.report.html.sample_blocks import Blocks
 
-_SCRIPTS = (
-    "elements.js",
-    "numbers.js",
-    "blocks.js",
-    "cells.js",
-    "whisker.js",
-    "table.js",
-    "figure.js",
-    "rows.js",
-    "difference.js",
-    "prompt.js",
-    "answer.js",
-    "choices.js",
-    "runs.js",
-    "cards.js",
-    "score_controls.js",
-    "score_matrix.js",
-    "overview.js",
-    "template_matrix.js",
-    "distribution.js",
-    "templates.js",
-    "order.js",
-    "language_map.js",
-    "languages.js",
-    "pairs.js",
-    "compare_grid.js",
-    "compare_documents.js",
-    "compare.js",
-    "documents.js",
-    "document_list.js",
-    "sample_controls.js",
-    "one_document.js",
-    "side_by_side.js",
-    "curve.js",
-    "samples.js",
-    "details.js",
-    "live.js",
-    "board_data.js",
-    "board_source.js",
-    "board_card.js",
-    "board_table.js",
-    "scatter.js",
-    "leaderboard.js",
-    "history.js",
-    "main.js",
-)
 _STYLES = (
     "page.css",
     "tables.css",
@@ -78,6 +32,7 @@ _STYLES = (
     "curve.css",
     "leaderboard.css",
 )
+_IMPORT = re.compile(r'^import [^;]*"\./([\w.]+)";', re.M)
 _MODULE_KEYWORDS = re.compile(r"^import [^;]*;\n|^export (?=function|class|const|async|let)", re.M)
 
 
@@ -111,8 +66,18 @@ def _asset(name: str) -> str:
 @lru_cache
 def script() -> str:
     """Return our JavaScript modules, concatenated in one scope."""
-    bodies = [_MODULE_KEYWORDS.sub("", _asset(name)) for name in _SCRIPTS]
+    bodies = [_MODULE_KEYWORDS.sub("", _asset(name)) for name in _modules("main.js", {})]
     return '"use strict";\n(() => {\n' + "\n".join(bodies) + "\n})();\n"
+
+
+def _modules(name: str, found: dict[str, None]) -> dict[str, None]:
+    """A module after all that it imports; a value at the top of one may use another's."""
+    found[name] = None
+    for imported in _IMPORT.findall(_asset(name)):
+        if imported not in found:
+            _modules(imported, found)
+    found[name] = found.pop(name)
+    return found
 
 
 @lru_cache
