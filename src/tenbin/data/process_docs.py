@@ -139,7 +139,7 @@ def made_splits(dataset: Dataset, arguments: Mapping[str, Any]) -> Mapping[str, 
 
     Args:
         dataset: The data set, whose metadata and options the function gets.
-        arguments: The arguments of the model, which lm-eval lays over the metadata: some functions
+        arguments: The arguments of the model, which lm-eval adds to the metadata: some functions
             take the tokenizer from there.
 
     Raises:

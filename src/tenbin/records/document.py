@@ -66,7 +66,7 @@ class Prompt:
     item: str | None = None
     """What the parallel key says the document holds; None where the data does not say."""
     thinking: Thinking | None = None
-    """None: all that is written is the answer."""
+    """None if the model has no thinking section."""
     num_choices: int | None = None
     """Options that the question offers, where that is known."""
     golds: tuple[int, ...] = ()

@@ -43,8 +43,8 @@ class Generate:
     sample: int = 0
     """Index among several answers to one prompt; for display, since `seed` differs anyway."""
     thinking: Thinking | None = None
-    """None: all that is written is the answer. Else stop strings and `max_gen_toks` hold for what
-    follows the thinking section."""
+    """None if the model has no thinking section. Else stop strings and `max_gen_toks` hold for what
+    follows it."""
 
     @property
     def room(self) -> int:

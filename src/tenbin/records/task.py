@@ -475,7 +475,7 @@ class Task:
     repeats: int = 1
     """Answers sampled per document."""
     thinking: Thinking | None = None
-    """None: all that is written is the answer."""
+    """None if the model has no thinking section."""
     title: str = ""
     source: str = ""
     """The file it was read from, for messages."""
@@ -522,7 +522,7 @@ class Cell:
     shots: int
     seed: int
     mark: str = ""
-    """What tells it from its siblings in one sweep: `@3shot`, `@seed1235`, `@train`."""
+    """Suffix that distinguishes the cells of one sweep: `@3shot`, `@seed1235`, `@train`."""
 
     @property
     def id(self) -> str:

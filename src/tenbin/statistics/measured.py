@@ -133,7 +133,7 @@ class Gathering:
         names: list[str] | DiskList[str] | None = None,
         function: Callable[[list[Any]], Any] | None = None,
     ) -> None:
-        """An empty account of one metric of one task.
+        """Start with no outcomes of one metric of one task.
 
         Args:
             aggregation: One of `AGGREGATIONS`, or `function NAME`.

@@ -46,8 +46,8 @@ _ENGLISH = "en"
 _ALONE = "no other model has a comparable score"
 
 
-def _nobody(what: str, done: int, total: int) -> None:
-    """Tell nobody how far it is."""
+def _ignore_progress(what: str, done: int, total: int) -> None:
+    """Ignore progress."""
 
 
 def build_leaderboard(
@@ -118,7 +118,7 @@ class LeaderboardBuilder:
         return found
 
     def rank(
-        self, by: By = "suite", read: ReadDocuments | None = None, watch: Watch = _nobody
+        self, by: By = "suite", read: ReadDocuments | None = None, watch: Watch = _ignore_progress
     ) -> None:
         """Read documents and rank the models of each column.
 

@@ -26,7 +26,7 @@ def adjusted(task: Task, config: RunConfig) -> Task:
 
 
 def _generating(task: Task, config: RunConfig) -> Task:
-    """A generation task with `--gen_kwargs` and `--repeats` laid over its own settings."""
+    """A generation task whose own settings `--gen_kwargs` and `--repeats` override."""
     try:
         sampling = overridden(task.sampling, config.gen_kwargs)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""One YAML file as a mapping, with the files that it includes laid under it.
+"""One YAML file as a mapping, merged with the files that it includes.
 
 Nothing that a file names is imported: `!function utils.process` becomes a `TaskFunction`, which
 says where the function is and cannot be called before `trust` has loaded it.
