@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tenbin.backends.scripted import CharacterTokenizer
@@ -99,6 +100,22 @@ def test_a_list_of_targets_is_several_golds(target: Any, golds: tuple[int, ...])
     assert made.gold == (golds[0] if golds else 3)
     assert worded(task_of(choices=("a", "b", "c"), target="{{answer}}"),
                   row(question="?", answer=[1, 2])).golds == (1, 2)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "golds"),
+    [
+        (np.int32(1), (1,)),
+        (np.bool_(True), (1,)),
+        (np.array([0, 2]), (0, 2)),
+        ([np.int64(2)], (2,)),
+    ],
+)
+def test_numbers_of_numpy_are_indices_too(given: Any, golds: tuple[int, ...]) -> None:
+    """toxigen rounds with numpy, and its doc_to_target gives an `np.int32`."""
+    task = task_of(choices=("a", "b", "c"), target=function(lambda doc: given))
+    made = worded(task, row(question="?"))
+    assert (made.gold, made.golds or (made.gold,)) == (golds[0], golds)
 
 
 @pytest.mark.parametrize("gold", [4, -1, "d", None, " a", []])

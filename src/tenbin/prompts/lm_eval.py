@@ -267,7 +267,7 @@ def _given(source: Source, fields: Fields, document: Document) -> Any:
 
 def _called(function: TaskFunction, fields: Fields, document: Document) -> Any:
     try:
-        return function(fields)
+        return _plain(function(fields))
     except Exception as error:
         # Somebody's code may raise anything.
         said = str(error).strip().splitlines()
@@ -276,6 +276,14 @@ def _called(function: TaskFunction, fields: Fields, document: Document) -> Any:
             + (f": {said[0][:200]}" if said else ""),
             "the function belongs to the task file; mend it there, or leave the row out",
         ) from error
+
+
+def _plain(value: Any) -> Any:
+    """A function's value with numbers and arrays of numpy as Python's own: `np.int32(1)` as 1."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    as_python = getattr(value, "tolist", None)
+    return as_python() if callable(as_python) else value
 
 
 def _or(own: Any, template: Any) -> Any:
