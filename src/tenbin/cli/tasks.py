@@ -272,11 +272,14 @@ def _print_all_tasks(tasks: list[TaskSummary]) -> None:
 
 
 def _print_all(registry: Registry, entries: list[Entry], tags: dict[str, int]) -> None:
-    """A line for each name: a table of thousands of rows takes long and has no use."""
+    """A line for each name: a table of thousands of rows takes long and has no use.
+
+    The third column of a file that cannot be read says why.
+    """
     from tenbin.sandbox.printable import visible
 
     for entry in entries:
-        belongs = ",".join(entry.tags or entry.members)
+        belongs = _reason(entry.reason, entry) or ",".join(entry.tags or entry.members)
         print(visible("\t".join((entry.name, entry.kind, belongs, _place(registry, entry)))))
     for tag, size in tags.items():
         print(visible("\t".join((tag, "tag", counted(size, "task"), ""))))

@@ -25,7 +25,7 @@ from tenbin.pipeline.ask import ask
 from tenbin.pipeline.capabilities import suited_cells, thinking_notices
 from tenbin.pipeline.cells.choose import choose_cells
 from tenbin.pipeline.cells.documents import part_cells, selecting_cells
-from tenbin.pipeline.cells.per_task import profile_notices
+from tenbin.pipeline.cells.per_task import number_notices
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.early_start import EarlyStart
 from tenbin.pipeline.finish import (
@@ -117,7 +117,7 @@ def execute_cells(
         widths = check_widths(setups, data)
         for notice in [*data.notices(), *limit_notices(setups, data)]:
             listener.warning(notice)
-        for notice in [*profile_notices(config, setups), *widths]:
+        for notice in [*number_notices(config, setups), *widths]:
             listener.message(notice)
         if write and folder is None:
             folder = held.enter_context(taken_place(config, more["stamp"], listener))

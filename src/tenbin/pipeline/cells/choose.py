@@ -13,12 +13,18 @@ from tenbin.config import RunConfig
 from tenbin.errors import ConfigError
 from tenbin.metrics.registry import metric_names
 from tenbin.pipeline.cells.documents import rotated_part
-from tenbin.pipeline.cells.per_task import number_per_task, shots_of, stop_per_task
+from tenbin.pipeline.cells.per_task import (
+    left_plain,
+    number_per_task,
+    shots_of,
+    stop_per_task,
+    takes_examples,
+)
 from tenbin.pipeline.cells.setup import CellSetup
 from tenbin.pipeline.cells.task_settings import adjusted, check_extra_metrics, check_generation
 from tenbin.pipeline.cells.templates import check_excluded, selected_templates, with_asked_formats
 from tenbin.pipeline.task_files import reach_of, with_trust
-from tenbin.records import INSTRUCTIONS, Cell, Task
+from tenbin.records import Cell, Task
 from tenbin.tasks.registry import load_registry
 from tenbin.tasks.sampling import check_repeats
 from tenbin.timing import stage
@@ -45,6 +51,7 @@ def choose_cells(
     shots = number_per_task(config, "num_fewshot", config.num_fewshot, selected)
     limits = number_per_task(config, "limit", config.limit, selected)
     stops = stop_per_task(config, selected)
+    plain = left_plain(config, selected)
     setups: dict[str, CellSetup] = {}
     formatted: set[str] = set()
     chosen_tasks = [chosen for entry in selected for chosen in entry]
@@ -58,12 +65,16 @@ def choose_cells(
         check_repeats(task)
         metric_names(task)  # refuses metrics, filters and options that do not fit, before all else
         task = with_trust(task, config) if runnable else task
-        own, chosen_by = shots_of(config, chosen, task, number)
+        alone = chosen.full_id in plain
+        own, chosen_by = shots_of(config, chosen, task, None if alone else number)
         task, templates = with_asked_formats(config, chosen, task, own, formatted)
         for cell in _swept_cells(config, task, templates, own):
             groups = (chosen.group,) if chosen.group else ()
-            setup = CellSetup(cell, task, limit, until, groups=groups, chosen_by=chosen_by)
-            _check_shown(config, setup, chosen.entry)
+            setup = CellSetup(
+                cell, task, limit, until, groups=groups, chosen_by=chosen_by, left_plain=alone
+            )
+            if not alone:
+                _check_shown(config, setup, chosen.entry)
             _add(setups, setup, chosen.full_id)
     _check_sweep(config, [setup.cell for setup in setups.values()])
     tasks = [setup.task for setup in setups.values()]
@@ -106,7 +117,7 @@ def _swept_cells(config: RunConfig, task: Task, templates: list[str], shots: int
 def _check_shown(config: RunConfig, setup: CellSetup, entry: str) -> None:
     """Refuse examples for tasks that show none, and what is about prompts for perplexity tasks."""
     measures = setup.task.kind == "perplexity"
-    if setup.cell.shots and (measures or setup.task.references == INSTRUCTIONS):
+    if setup.cell.shots and not takes_examples(setup.task):
         what = "measures the perplexity of whole texts" if measures else "asks each prompt alone"
         several = f"give a number for each entry of --tasks, 0 for {entry}"
         raise ConfigError(

@@ -8,7 +8,7 @@ from typing import Literal
 from tenbin.config import RunConfig, pair_numbers
 from tenbin.config.values import DECIDED
 from tenbin.pipeline.cells.setup import CellSetup
-from tenbin.records import Task
+from tenbin.records import INSTRUCTIONS, Task
 from tenbin.tasks.selection import Selected
 
 
@@ -59,14 +59,58 @@ def _stays_zero(config: RunConfig, task: Task) -> bool:
     return task.zero_shot and config.profile_settings.keeps_zero_shots
 
 
-def profile_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
-    """Says which number went to which task, where the profile decides that."""
+def left_plain(config: RunConfig, selected: Sequence[Sequence[Selected]]) -> frozenset[str]:
+    """Ids of tasks that take no examples and came with one entry of `--tasks` beside some that do.
+
+    The user who names a group cannot give numbers to its members one by one. Under the profile of
+    lm-eval, which asks nobody, it is every task that takes none.
+    """
+    if config.num_fewshot_sweep:
+        return frozenset()
+    always = config.profile_settings.keeps_zero_shots
+    return frozenset(
+        chosen.full_id
+        for entry in selected
+        if always or any(takes_examples(chosen.task) for chosen in entry)
+        for chosen in entry
+        if not takes_examples(chosen.task)
+    )
+
+
+def takes_examples(task: Task) -> bool:
+    """Whether its prompts can show any: whole texts and instructions are asked alone."""
+    return task.kind != "perplexity" and task.references != INSTRUCTIONS
+
+
+def number_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
+    """Says which number went to which task, where the task or the profile decides that."""
+    return [*_plain_notices(config, setups), *_profile_notices(config, setups)]
+
+
+def _plain_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
+    passed_over = [
+        f"--{name}"
+        for name in ("num_fewshot", "apply_chat_template", "system_instruction")
+        if (any(config.num_fewshot) if name == "num_fewshot" else getattr(config, name))
+    ]
+    plain = list(dict.fromkeys(s.cell.id for s in setups if s.left_plain))
+    if not plain or not passed_over:
+        return []
+    whole = all(s.task.kind == "perplexity" for s in setups if s.left_plain)
+    what = "whole texts" if whole else "texts that are asked alone"
+    return [f"{_few(plain)}: {what}, without {' and '.join(passed_over)}"]
+
+
+def _few(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+
+
+def _profile_notices(config: RunConfig, setups: Sequence[CellSetup]) -> list[str]:
     zero = list(dict.fromkeys(s.cell.id for s in setups if _stays_zero(config, s.task)))
     if zero and any(config.num_fewshot):
-        listed = ", ".join(zero[:5]) + (f" and {len(zero) - 5} more" if len(zero) > 5 else "")
         return [
             f"profile {config.profile} leaves tasks without examples whose files say "
-            f"num_fewshot: 0, whatever --num_fewshot says: {listed}"
+            f"num_fewshot: 0, whatever --num_fewshot says: {_few(zero)}"
         ]
     if (
         config.profile_settings.pairing != "sorted"

@@ -43,6 +43,8 @@ class CellSetup:
     """Groups that entries of `--tasks` or a suite named and that this task is in."""
     chosen_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Option → who chose its value where the user did not: `profile NAME`, `group NAME`."""
+    left_plain: bool = field(default=False, compare=False)
+    """Whether it takes no examples or chats, and so is asked without those of its neighbours."""
 
     @property
     def template(self) -> Template:

@@ -13,7 +13,7 @@ from tenbin.backends.registry import open_inspector
 from tenbin.config import AUTO, RunConfig, build_config
 from tenbin.files.hub_switches import hub_offline
 from tenbin.pipeline.cells.choose import choose_cells
-from tenbin.pipeline.cells.per_task import profile_notices
+from tenbin.pipeline.cells.per_task import number_notices
 from tenbin.pipeline.doctor.cell import CellDiagnosis, examine_cell
 from tenbin.pipeline.prepare import load_data
 from tenbin.pipeline.progress import Listener
@@ -67,7 +67,7 @@ def examine(config: RunConfig, listener: Listener) -> Examination:
     """
     setups = choose_cells(config, every_template=True)
     data = load_data(config, setups, listener.transfer)
-    notices = [*profile_notices(config, setups), *data.notices()]
+    notices = [*number_notices(config, setups), *data.notices()]
     for notice in notices:
         listener.message(notice)
     with hub_offline(config.offline):
