@@ -69,14 +69,24 @@ def test_every_refusal_names_file_key_and_remedy(folder: Path) -> None:
         "generation_kwargs.num_beams",
         "beam search with 3 beams does not exist here",
         refused["generation_kwargs.num_beams"].remedy,
-        str(folder / "beams.yaml"),
-        1,
+        (str(folder / "beams.yaml"),),
     )
     assert {"doc_to_image", "unsafe_code", "class", "recipe", "use_prompt"} < refused.keys()
     assert "nowhere" in refused["the group"].reason
     assert "no_such_metric" in refused["metric_list, filter_list"].reason
     assert all(one.reason and one.remedy for one in refused.values() if one.key != "the file")
     assert all(Path(one.example).is_file() for one in refused.values())
+
+
+def test_a_file_counts_once_for_each_reason(folder: Path) -> None:
+    wrong = f"{PLAIN}fewshot_config: 7\nfilter_list: !function utils.process\n"
+    (folder / "first.yaml").write_text(f"task: first{wrong}")
+    (folder / "second.yaml").write_text(f"task: second{wrong}")
+    refused = {one.key: one for one in take_census([folder], Reach((folder,))).refused}
+    both = tuple(str(folder / name) for name in ("first.yaml", "second.yaml"))
+    assert refused["fewshot_config"].files == both
+    assert refused["fewshot_config"].to_json()["count"] == 2
+    assert "not `!function process`" in refused["filter_list"].reason
 
 
 def test_the_command_informs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

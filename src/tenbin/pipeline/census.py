@@ -34,9 +34,22 @@ class Refused:
     key: str
     reason: str
     remedy: str
-    example: str
-    """One of the files."""
-    count: int
+    files: tuple[str, ...]
+    """Each once, in the order of their paths."""
+
+    @property
+    def count(self) -> int:
+        """How many files there are."""
+        return len(self.files)
+
+    @property
+    def example(self) -> str:
+        """The first of the files."""
+        return self.files[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """The reason with its files, counted, in types that JSON has."""
+        return {**asdict(self), "example": self.example, "count": self.count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +87,8 @@ class Census:
 
     def to_json(self) -> dict[str, Any]:
         """All counts, reasons and missing packages, in types that JSON has."""
-        return {"tasks": self.tasks, **asdict(self)}
+        refused = [one.to_json() for one in self.refused]
+        return {"tasks": self.tasks, **asdict(self), "refused": refused}
 
 
 @dataclass(slots=True)
@@ -87,15 +101,14 @@ class _Counts:
     runnable: int = 0
     with_trust: int = 0
     with_packages: int = 0
-    refused: dict[tuple[str, str], Refused] = field(default_factory=dict)
+    refused: dict[tuple[str, str], tuple[str, dict[str, None]]] = field(default_factory=dict)
+    """Key and reason → remedy and files."""
     missing: dict[str, int] = field(default_factory=dict)
 
     def refuse(self, key: str, reason: str, remedy: str, file: str) -> None:
         key = _NUMBER.sub("", key)
-        known = self.refused.get((key, reason))
-        count = known.count + 1 if known else 1
-        example = known.example if known else file
-        self.refused[key, reason] = Refused(key, reason, remedy, example, count)
+        remedy, files = self.refused.setdefault((key, reason), (remedy, {}))
+        files[file] = None  # once, though a file may be refused for one reason at several places
 
     def count(self, translation: Translation, file: str) -> None:
         """Count one task file of lm-eval's."""
@@ -162,7 +175,10 @@ def take_census(folders: Sequence[Path], reach: Reach, listener: Listener | None
         else:
             _count(entry, reach, counts)
     kinds = [entry.kind for entry in entries]
-    most = sorted(counts.refused.values(), key=lambda one: (-one.count, one.key))
+    refused = [
+        Refused(*why, remedy, tuple(files)) for why, (remedy, files) in counts.refused.items()
+    ]
+    most = sorted(refused, key=lambda one: (-one.count, one.key))
     packages = sorted(counts.missing.items(), key=lambda one: (-one[1], one[0]))
     return Census(
         files=len(entries),
@@ -193,7 +209,9 @@ def _check_group(entry: Entry, library: Library, own: list[str], counts: _Counts
 def _count(entry: Entry, reach: Reach, counts: _Counts) -> None:
     path = Path(entry.path)
     if entry.kind == "refused":
-        counts.refuse("the file", entry.reason.removeprefix(f"{path}: "), "mend it", entry.path)
+        counts.refuse(
+            "the file", entry.reason.removeprefix(f"{path}: "), "mend the file", entry.path
+        )
     elif entry.kind == "own":
         _count_own(path, reach, counts)
     elif entry.kind in ("task", "python"):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenbin.errors import TaskError
+from tenbin.sandbox.printable import counted
 from tenbin.tasks.formats import is_group, is_own
 from tenbin.tasks.rotation import FORMAT, MARK, all_templates, split_rotation, with_template
 from tenbin.tasks.summary import TaskSummary, summary_of
@@ -334,6 +335,12 @@ def closest(registry: Registry, entry: str) -> str:
     listing = "`tenbin tasks` lists everything"
     if not registry.library.indexes:
         listing += "; --include_path lm_eval adds the tasks of lm-eval"
+    unread = [one for one in registry.library.entries() if one.kind == "refused"]
+    if unread:
+        listing += (
+            f"; {counted(len(unread), 'file')} of --include_path could not be read, such as "
+            f"{unread[0].path}: `tenbin validate --include_path …` says why"
+        )
     return f"did you mean {', '.join(close)}? {listing}" if close else listing
 
 

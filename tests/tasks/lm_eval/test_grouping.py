@@ -159,6 +159,7 @@ def test_a_groups_own_folder_comes_first(tmp_path: Path) -> None:
         ("group: g\ntask: [nowhere]\n", ["no task, group or tag 'nowhere'"]),
         ("group: g\ntask: [g]\n", ["contain each other: g → g"]),
         ("group: g\ntask: {a: 1}\n", ["is a list"]),
+        ("group: g\ntask: []\n", ["lists nothing"]),
         ("group: g\ntask: [1]\n", ["holds names", "1"]),
         ("group: g\ntask: [{dataset_path: x}]\n", ["holds names"]),
         ("group: g\ntask: [{task: [a]}]\n", ["a name is a text"]),

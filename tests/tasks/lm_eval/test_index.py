@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -65,6 +66,24 @@ FILES = {
     "c/result.json": "{}",
     "_base_yaml": "tag: base\noutput_type: multiple_choice\n",
 }
+
+
+def test_what_cannot_be_listed_hinders_no_other(tmp_path: Path) -> None:
+    folder = write(tmp_path, {"a.yaml": "task: a\n", "closed/b.yaml": "task: b\n"})
+    (folder / "loop.yaml").symlink_to("loop.yaml")
+    closed = folder / "closed"
+    listed = os.scandir
+
+    def refusing(place: str) -> object:
+        if place == str(closed):
+            raise PermissionError(errno.EACCES, "Permission denied", place)
+        return listed(place)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tenbin.tasks.lm_eval.index.os.scandir", refusing)
+        index = index_folder(folder)
+    assert kinds(index) == {"a": "task", "loop": "refused", "closed": "refused"}
+    assert "levels of symbolic links" in index.names["loop"][0].reason
 
 
 def test_every_kind_of_file(tmp_path: Path) -> None:

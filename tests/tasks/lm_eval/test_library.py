@@ -36,6 +36,10 @@ def test_a_file_that_cannot_be_used_hinders_nobody(tmp_path: Path) -> None:
     for name, word in {"bad": "line 2", "squad": "class", "image": "image", "own": "textt"}.items():
         with pytest.raises(TaskError, match=word):
             known.select([name])
+    with pytest.raises(TaskError, match="unknown task 'squid'") as error:
+        known.select(["squid"])
+    assert "1 file of --include_path could not be read, such as" in error.value.hint
+    assert str(tmp_path / "bad.yaml") in error.value.hint
     with pytest.raises(TaskError, match=r"2 of 5 tasks cannot be used:\nbad: (.|\n)*\nsquad: "):
         known.select(["[abcs]*"])
 

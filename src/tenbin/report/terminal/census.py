@@ -10,7 +10,7 @@ from tenbin.pipeline.census import Census
 from tenbin.report.terminal.console import made_visible, make_console
 from tenbin.sandbox.printable import brief, counted
 
-_MOST_REASONS = 30
+_MOST_REASONS = 100
 _MOST_PACKAGES = 40
 _LONGEST = 200
 """Characters of a reason or remedy."""
@@ -61,7 +61,8 @@ def print_census(census: Census, places: str, console: Console | None = None) ->
     rest = census.refused[_MOST_REASONS:]
     if rest:
         count = sum(one.count for one in rest)
-        console.print(f"\n{count:,} refused for {len(rest):,} further reasons", highlight=False)
+        text = f"\n{count:,} refused for {len(rest):,} further reasons, which --json lists"
+        console.print(text, highlight=False)
     if census.missing:
         shown = list(census.missing.items())[:_MOST_PACKAGES]
         listed = ", ".join(f"{package} ({count:,})" for package, count in shown)

@@ -81,6 +81,8 @@ class _Expanding:
         listed = keys.get("task")
         if not isinstance(listed, list):
             raise TaskError(f"group {name!r}: task: is a list of tasks and groups")
+        if not listed:
+            raise TaskError(f"group {name!r}: task: lists nothing", "name the group's tasks there")
         own = {key: value for key, value in keys.items() if key not in _GROUP_KEYS}
         # What surrounds a group wins over what it says itself.
         given = {**own, **overrides}

@@ -29,7 +29,7 @@ from tenbin.tasks.lm_eval.index_cache import (
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".ipynb_checkpoints"})
 _NOWHERE: Stamp = (0, -1)
-"""Of a link that leads nowhere; reading it says so."""
+"""Of a link that leads nowhere, or a folder that cannot be listed; reading it says so."""
 
 Report = Callable[[int, int], None]
 """Called with the files read so far, and how many there are to read."""
@@ -138,14 +138,24 @@ def _shown(entry: Entry, root: str, folder: str) -> Entry:
 
 
 def _task_files(root: str) -> dict[str, Stamp]:
-    """Paths and stamps of all YAML files; links to folders are not followed."""
+    """Paths and stamps of all YAML files; links to folders are not followed.
+
+    A folder below that cannot be listed stands there itself, so that its entry says why.
+    """
     stamps: dict[str, Stamp] = {}
     folders = [root]
     while folders:
         folder = folders.pop()
-        with os.scandir(folder) as listed:
+        try:
+            listed = os.scandir(folder)
+        except OSError:
+            if folder == root:
+                raise
+            stamps[folder] = _NOWHERE
+            continue
+        with listed:
             for entry in listed:
-                if entry.name.endswith((".yaml", ".yml")) and not entry.is_dir():
+                if entry.name.endswith((".yaml", ".yml")) and not _is_folder(entry):
                     stamps[entry.path] = stamp_of(entry.path) or _NOWHERE
                 elif entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED_FOLDERS:
                     folders.append(entry.path)
@@ -154,3 +164,11 @@ def _task_files(root: str) -> dict[str, Stamp]:
         if run in stamps and Path(folder, "result.json").exists():
             del stamps[run]
     return stamps
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder, or a link to one."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link to itself

@@ -44,8 +44,10 @@ class Keys:
     refusals: list[Refusal] = field(default_factory=list)
 
     def refuse(self, key: str, reason: str, remedy: str) -> None:
-        """Note that a key cannot be used."""
-        self.refusals.append(Refusal(self.file, f"{self.prefix}{key}", reason, remedy))
+        """Note that a key cannot be used, once for each reason."""
+        refusal = Refusal(self.file, f"{self.prefix}{key}", reason, remedy)
+        if refusal not in self.refusals:
+            self.refusals.append(refusal)
 
     def inner(self, key: str) -> Keys:
         """The mapping under a key, an empty one where there is none."""
@@ -127,7 +129,7 @@ class Keys:
         return value
 
     def _wrong_type(self, key: str, wanted: str, value: object) -> None:
-        shown = repr(value)
+        shown = f"`!function {value.name}`" if isinstance(value, TaskFunction) else repr(value)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
         self.refuse(key, f"takes {wanted}, not {shown}", f"write {wanted}, or leave {key} out")
 
