@@ -240,6 +240,6 @@ def test_runs_of_schema_version_1_can_be_compared() -> None:
                 detail["stderr_method"] = "bootstrap"
             for name in ("aggregation", "low", "high", "clusters", "detectable"):
                 detail.pop(name)
-    migrated = parse_result({**old, "schema_version": 1}, Path("result.json")).to_json()
+    migrated = parse_result({**old, "schema_version": 1}, Path("result.json"))
     there = tenbin.compare(tenbin.Run(migrated, first.samples), second, metrics=["all"]).table()
     assert there == tenbin.compare(first, second, metrics=["all"]).table()

@@ -150,7 +150,7 @@ def test_one_failed_draw_fails_the_document() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"k": 5}, "takes 5 answers, but 4 are drawn"), ({}, "needs k"), ({"k": "2"}, "k must be")],
+    [({"k": 5}, "takes 5 answers, but 4 are sampled"), ({}, "needs k"), ({"k": "2"}, "k must be")],
 )
 def test_more_draws_than_there_are_cannot_be_taken(
     options: dict[str, object], message: str

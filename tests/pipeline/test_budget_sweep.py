@@ -18,7 +18,7 @@ from tenbin.pipeline.cells.setup import Share
 from tenbin.pipeline.prepare import _design
 from tenbin.records import Document
 from tenbin.report.html.build import build_page
-from tenbin.results.read import read_run
+from tenbin.results.read import parse_result, read_run
 
 pytestmark = pytest.mark.usefixtures("cache")
 TEMPLATES = ["0.1", "0.2", "0.2.1", "0.3", "0.4", "0.5", "0.6"]
@@ -178,8 +178,10 @@ def test_leaders_run_in_full_and_are_scored_where_they_were_not_chosen(tmp_path:
     assert found.chosen[0] in full
     assert len(found.report["distributions"]) == 1
     assert tenbin.load_run(path).sweep().report == json.loads(json.dumps(found.report))
-    damaged = tenbin.load_run(path)
-    damaged.document["leaders"]["jcommonsenseqa-1.1"][0][0] = "jcommonsenseqa-1.1-9.9"
+    stored = tenbin.load_run(path)
+    [own, *others] = leaders
+    other = {"jcommonsenseqa-1.1": [["jcommonsenseqa-1.1-9.9", *own[1:]], *others]}
+    damaged = tenbin.Run(parse_result({**document, "leaders": other}, path), stored.samples)
     with pytest.raises(ResultError, match="does not hold"):
         damaged.sweep()
     # The same command again asks nothing, and replaces its own result.
