@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Signals(Tabular):
-    """What each curve tells at this size of model: one row for each task and metric."""
+    """What each curve shows at this size of model: one row for each task and metric."""
 
     record: CurveReport
 
@@ -53,7 +53,7 @@ class Curve(Tabular):
 
     @property
     def signals(self) -> Signals:
-        """Which tasks tell the steps apart, as a table of its own."""
+        """Which tasks distinguish the steps, as a table of its own."""
         return Signals(self.record)
 
     @cached_property

@@ -36,7 +36,7 @@ def evaluate(
         model: A backend's name (`hf`), or a backend that is open already.
         tasks: Ids, patterns, groups or bare names.
         write: Whether to write a run folder; given `output_path`, it is written anyway.
-        listener: Told how the run goes on, instead of a progress bar.
+        listener: Receives the progress, instead of a progress bar.
         progress: Whether to show a progress bar; by default in notebooks and on terminals.
         **options: `model_args`, `num_fewshot`, `limit`, `sample_data`, `data_dir`, …
 
@@ -76,7 +76,7 @@ def sweep(
         tasks: Names without templates.
         metric: The metric to choose by; by default each task's first.
         write: Whether to write a run folder; given `output_path`, it is written anyway.
-        listener: Told how the run goes on, instead of a progress bar.
+        listener: Receives the progress, instead of a progress bar.
         progress: Whether to show a progress bar; by default in notebooks and on terminals.
         **options: Also `templates`, `num_fewshot_sweep`, `seeds`, `select_on`; `budget` asks each
             document under some prompts only, and `then` runs the leading ones in full.
@@ -109,7 +109,7 @@ def doctor(
     Args:
         model: A backend's name.
         tasks: Ids, patterns, groups, or bare names for all templates of a task.
-        listener: Told how it goes on, instead of a progress bar.
+        listener: Receives the progress, instead of a progress bar.
         progress: Whether to show a progress bar; by default in notebooks and on terminals.
         **options: As for `evaluate`; `templates` names some of them. `limit` is 100 documents of a
             task by default; `"all"` looks at every one.

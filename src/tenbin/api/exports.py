@@ -117,6 +117,6 @@ def track(
         "tracking_uri": tracking_uri, "experiment": experiment, "samples": samples,
     }  # fmt: skip
     settings = tracking_settings({name: one for name, one in given.items() if one is not None})
-    told: list[str] = []
-    track_stored([read_run(place) for place in places], to, settings, told.append)
-    return told
+    lines: list[str] = []
+    track_stored([read_run(place) for place in places], to, settings, lines.append)
+    return lines

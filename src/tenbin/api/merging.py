@@ -23,7 +23,7 @@ def merge(
         *runs: Runs that were stored, or their folders or result.json files.
         output_path: The result.json of the merged run, or a folder for runs.
         include_path: Task files that the runs were asked with, where they lie elsewhere now.
-        listener: Told how it goes on, instead of a progress bar.
+        listener: Receives the progress, instead of a progress bar.
         progress: Whether to show a progress bar; by default in notebooks and on terminals.
 
     Returns:
@@ -45,5 +45,5 @@ def merge(
             )
         places.append(place)
     folders = [str(one) for one in split_list(include_path)]
-    told = choose_listener(listener, progress)
-    return load_run(merge_runs(places, output_path, told, folders).path)
+    chosen = choose_listener(listener, progress)
+    return load_run(merge_runs(places, output_path, chosen, folders).path)

@@ -88,7 +88,7 @@ def evaluate_models(
         model: The backend's name, for models that name none.
         models_at_once: Runs side by side. None: one without workers; with them, as many as the
             cluster has room for.
-        listener: Told how models end, and how the run goes on where there is one at a time.
+        listener: Receives the end of each model, and the progress where models run one at a time.
         progress: Whether to show a progress bar; by default in notebooks and on terminals.
         **options: As for `evaluate`, for all models. Results are written into the folder
             `output_path`, by default `runs`.
@@ -108,13 +108,13 @@ def evaluate_models(
         listener_of(entry.config, speaker)  # refuses what is missing before a model loads
     failed = check_entries(entries, speaker)
 
-    def told(one: ModelRun) -> None:
+    def ended_one(one: ModelRun) -> None:
         speaker.message(f"{one.name}: {one.reason or one.state}")
 
     def of_one(entry: Entry) -> Listener:
         return listener_of(entry.config, speaker)
 
-    ended = run_entries(entries, asked.at_once, of_one, _silent, told, failed)
+    ended = run_entries(entries, asked.at_once, of_one, _silent, ended_one, failed)
     paths = {entry.name: entry.result for entry in entries}
     done = {one.name: one.result for one in ended if one.result is not None}
     folders = {name: paths[name].with_suffix(".run") for name in done}

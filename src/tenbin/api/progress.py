@@ -38,7 +38,7 @@ def choose_listener(listener: Listener | None, progress: bool | None) -> Listene
 
 
 def listener_of(config: RunConfig, listener: Listener) -> Listener:
-    """The listener of a run, and where its `export` names trackers one that tells them too.
+    """The listener of a run, and where its `export` names trackers one that informs them too.
 
     Raises:
         ConfigError: A tracker lacks its client or a key.

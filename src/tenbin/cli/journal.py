@@ -157,8 +157,8 @@ def _check(options: argparse.Namespace, folder: Path) -> int:
         _say(f"no journals in {folder}")
     bad = 0
     for path in paths:
-        with _progress(f"checking {path.stem[:8]}") as told:
-            checked = check_journal(path, told)
+        with _progress(f"checking {path.stem[:8]}") as progress:
+            checked = check_journal(path, progress)
         bad += not checked.is_whole
         _say(_line(checked))
     return 1 if bad else 0
@@ -184,8 +184,8 @@ def _repair(options: argparse.Namespace, folder: Path) -> int:
     from tenbin.journal.show import choose_journal
 
     path = choose_journal(options.journal, folder)
-    with _progress(f"reading {path.stem[:8]}") as told:
-        repaired = repair_journal(path, told)
+    with _progress(f"reading {path.stem[:8]}") as progress:
+        repaired = repair_journal(path, progress)
     if repaired.kept is None:
         _say(f"{path} is intact: {repaired.saved:,} answers; nothing was changed")
         return 0

@@ -120,12 +120,12 @@ def _curve(options: argparse.Namespace) -> int:
     from tenbin.report.terminal.progress import open_progress
 
     sources, unread = read_sources(options.runs)
-    told = open_progress().prepare
+    progress = open_progress().prepare
     report = build_curve(
         sources,
         split_list(options.metric or ""),
         unread,
-        lambda what, done, total: told(what, done, total, "curves"),
+        lambda what, done, total: progress(what, done, total, "curves"),
     )
     print_curve(report)
     newest = report.checkpoints[-1].runs[:1]

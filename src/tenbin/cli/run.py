@@ -167,7 +167,7 @@ def show_dry_run(options: argparse.Namespace, configs: Mapping[str, RunConfig]) 
 
 
 def tracked(config: RunConfig, listener: Listener) -> Listener:
-    """The listener, and where `--export` names trackers one that tells them too."""
+    """The listener, and where `--export` names trackers one that informs them too."""
     if not config.export:
         return listener
     from tenbin.report.tracking.listener import tracked
@@ -270,7 +270,7 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
     failed = check_entries(entries, progress)
     ended_so_far = 0
 
-    def told(one: ModelRun) -> None:
+    def ended_one(one: ModelRun) -> None:
         nonlocal ended_so_far
         ended_so_far += 1
         said = {"known": "complete already", "finished": "finished"}.get(one.state, one.reason)
@@ -282,7 +282,7 @@ def _run_models(options: argparse.Namespace, file: ModelsFile) -> int:
         return tracked(entry.config, open_progress())
 
     beside = partial(_listener_beside, log_settings(options))
-    ended = run_entries(entries, file.at_once, open_listener, beside, told, failed)
+    ended = run_entries(entries, file.at_once, open_listener, beside, ended_one, failed)
     print_models(ended)
     log_output(lambda console: print_models(ended, console))
     folders = [

@@ -30,7 +30,7 @@ EXAMPLES = f"""examples:
 {HELP}"""
 CURVE = "curve.json"
 _MOST_LINES = 12
-"""Curves whose news are told after each checkpoint."""
+"""Curves whose news are printed after each checkpoint."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def _add_own(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--pattern",
         metavar="GLOBS",
-        help="names of checkpoints, such as 'model-*' (default: every name that tells a step)",
+        help="names of checkpoints, such as 'model-*' (default: every name with a step in it)",
     )
     group.add_argument(
         "--order",
@@ -148,7 +148,7 @@ def _count(least: int) -> Callable[[str], int]:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Evaluate checkpoints until it is told to end, and print the curves."""
+    """Evaluate checkpoints until it is stopped, and print the curves."""
     from tenbin.cli.run import check_report
     from tenbin.report.terminal.progress import open_progress
 
@@ -276,12 +276,12 @@ class _Growing:
         from tenbin.report.stored_runs import read_sources
 
         sources, unread = read_sources([self._folder])
-        told = self._listener.prepare
+        progress = self._listener.prepare
         return build_curve(
             sources,
             self._metrics,
             unread,
-            lambda what, done, total: told(what, done, total, "curves"),
+            lambda what, done, total: progress(what, done, total, "curves"),
         )
 
     def _write(self, report: CurveReport) -> None:

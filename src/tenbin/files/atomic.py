@@ -2,7 +2,7 @@
 
 What is being written lies beside its place under a hidden name and is locked as long as its writer
 lives. A process that is killed cannot remove it: the next one that writes the same file finds it
-unlocked, which tells it from one that is still written, and removes it.
+unlocked, which distinguishes it from one that is still written, and removes it.
 """
 
 from __future__ import annotations

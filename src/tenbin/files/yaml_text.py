@@ -71,7 +71,7 @@ def read_yaml_bytes(path: str | Path) -> bytes:
 
 
 Needed = Callable[[str, yaml.Node], bool]
-"""Whether a value is made for a key of a mapping, told the key and the node of its value."""
+"""Whether a value is made for a key of a mapping, given the key and the node of its value."""
 
 
 def parse_yaml(content: bytes, loader: Any, name: str, needed: Needed | None = None) -> Any:

@@ -21,7 +21,7 @@ from tenbin.journal.store import read_row
 _WRITE_VERSION = 18
 """Where a file of SQLite says which version may write it."""
 Progress = Callable[[int, int], None]
-"""Told how many rows are done, and of how many."""
+"""Called with how many rows are done, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def check_journal(
 
     Args:
         path: The journal.
-        progress: Told how far it is.
+        progress: Called with how many rows are done, and of how many.
         is_held: Whether the caller has the journal for itself.
     """
     try:

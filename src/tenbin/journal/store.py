@@ -38,7 +38,7 @@ class Journal:
         Args:
             folder: Where journals are.
             fingerprint: Of the model.
-            notify: Told what happens to the file.
+            notify: Called with what happens to the file.
 
         Raises:
             JournalError: The file cannot be used; here and in every method.

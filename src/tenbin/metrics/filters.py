@@ -172,9 +172,9 @@ def explain(
     """What each step of a chain makes of a text, for a reader who wonders how it was read.
 
     The last entry's text is what `apply` gives for this text alone, unless a pattern is too slow
-    for explaining it or a step looks at the row: nothing is told from there on. Steps that rest
-    because nothing is left to read are not listed. Nothing is told of a chain that no task could
-    have: steps come from stored runs here.
+    for explaining it or a step looks at the row: no step is explained from there on. Steps that
+    rest because nothing is left to read are not listed. A chain that no task could have has no
+    explanation: steps come from stored runs here.
 
     Args:
         steps: (function, options) pairs, as in `FilterUse.steps`.
@@ -193,28 +193,28 @@ def explain(
     budget = budget or TimeBudget()
     setting = Setting(language, choices)
     current: str | None = text
-    told: list[ReadingStep] = []
+    explained: list[ReadingStep] = []
     for name, options in steps:
         if current is None or isinstance(name, TaskFunction) or name in STEPS_OVER_ROWS:
             break
         if name == "choice_letter_flexible":
-            told += explain_flexible(current, language, setting.known_choices)
+            explained += explain_flexible(current, language, setting.known_choices)
         elif name == "number_flexible":
-            told += explain_number(current, language)
+            explained += explain_number(current, language)
         elif FILTERS[name].selects:
-            # Of several answers one is told about, and among one there is no choice.
-            told.append(ReadingStep(name, current))
+            # Of several answers one is explained, and among one there is no choice.
+            explained.append(ReadingStep(name, current))
         else:
-            told.append(_told(name, options, current, setting, budget))
-        current = told[-1].text
-    return told
+            explained.append(_explained(name, options, current, setting, budget))
+        current = explained[-1].text
+    return explained
 
 
 def _named(steps: Steps) -> Iterator[tuple[str, Mapping[str, Any]]]:
     return ((name, options) for name, options in steps if isinstance(name, str))
 
 
-def _told(
+def _explained(
     name: str, options: Mapping[str, Any], text: str, setting: Setting, budget: TimeBudget
 ) -> ReadingStep:
     """What a step makes of a text; nothing where its pattern takes too long."""

@@ -23,7 +23,7 @@ _SETTLED_AT_ONCE = 20_000
 
 
 class AnswerObserver(Protocol):
-    """Is told which answers there are, once they are kept."""
+    """Called with the answers, once they are kept."""
 
     def known(self, count: int) -> None:
         """So many more are there from earlier runs; called before any new one arrives."""
@@ -50,8 +50,8 @@ def ask(
         queue: The requests.
         backend: The model.
         answers: Where answers are kept.
-        listener: Told about the progress.
-        observer: Told about each answer, after it is kept.
+        listener: Receives the progress.
+        observer: Called with each answer, after it is kept.
         usage: Counts up as answers arrive; a new one where none is given.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What the model's backend can answer: which metrics remain, and what the user is told.
+"""What the model's backend can answer: which metrics remain, and what the user has to know.
 
 Runs before anything is asked. A server of chats names a choice and shows no log-likelihoods; a
 thinking model may write its thinking where an answer is expected.

@@ -153,7 +153,7 @@ def take_census(folders: Sequence[Path], reach: Reach, listener: Listener | None
     Args:
         folders: Where the task files lie.
         reach: Where files that they include may lie, besides their own folders.
-        listener: Is told about the progress.
+        listener: Receives the progress.
 
     Raises:
         TaskError: A folder cannot be listed.

@@ -88,7 +88,7 @@ class RunState:
     setups: tuple[CellSetup, ...]
     """The cells as this model can answer them."""
     notices: tuple[str, ...]
-    """Told to the user before anything was asked."""
+    """Shown to the user before anything was asked."""
     data: Data
     plan: Plan
     answers: Answers
@@ -128,7 +128,7 @@ def finish(
         state: The run.
         judged: Its documents.
         partial: Whether they are only a part of what the run asks.
-        notify: Told what the user should know.
+        notify: Called with what the user should know.
     """
     setups = state.setups
     scores = summarise_cells(setups, judged)
@@ -147,10 +147,10 @@ def finish(
     ]
     for notice in notices:
         notify(notice)
-    told = model_entries(engines, description)
+    entries = model_entries(engines, description)
     execution = Execution(
-        model=told["model"],
-        answered_by=[EngineAnswers(**engine) for engine in told["answered_by"]],
+        model=entries["model"],
+        answered_by=[EngineAnswers(**engine) for engine in entries["answered_by"]],
         fingerprint=state.backend.fingerprint,
         date=state.stamp.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - state.started, 3),

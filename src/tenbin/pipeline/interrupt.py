@@ -166,7 +166,7 @@ class _Guard:
         self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)
         self._writer.setblocking(False)
-        # What was told to be ignored stays ignored: nohup does that to SIGHUP.
+        # A signal that was ignored stays ignored: nohup does that to SIGHUP.
         heard = [one for one in signals if signal.getsignal(one) is not signal.SIG_IGN]
         self._before = {one: signal.signal(one, self._handle) for one in (*heard, _PARK)}
         self._fd_before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -199,11 +199,11 @@ class _Guard:
             ready, _, _ = select.select([self._reader], [], [], self._wait())
             if not ready:
                 continue
-            told = self._reader.recv(64)
-            if not told:
+            received = self._reader.recv(64)
+            if not received:
                 self._reader.close()
                 return
-            for byte in told:
+            for byte in received:
                 if byte in self._heard:
                     self._note(byte)
 

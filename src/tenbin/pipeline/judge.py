@@ -255,7 +255,7 @@ class Judge:
         """Judge all that is left, once every answer is there; what is held back is not.
 
         Args:
-            report: Told about the progress: `Listener.prepare`.
+            report: Called with the progress: `Listener.prepare`.
         """
         self.judge_fresh()
         left = len(self._plan) - self._plan.held - len(self.judged)

@@ -102,7 +102,7 @@ class PartialScores:
         setups: Sequence[CellSetup],
         plan: Plan,
         answers: Answers,
-        tell: Callable[[Mapping[str, Any]], None] | None = None,
+        notify: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
         """Nothing is judged yet.
 
@@ -112,10 +112,10 @@ class PartialScores:
             setups: The cells.
             plan: Their prompts.
             answers: Where all answers of the run are kept.
-            tell: Told what is written: `Listener.partial`; None: nobody listens.
+            notify: Called with what is written: `Listener.partial`; None: nobody listens.
         """
-        self._folder, self._model, self._plan, self._tell = folder, model, plan, tell
-        self._read = folder is not None or tell is not None
+        self._folder, self._model, self._plan, self._notify = folder, model, plan, notify
+        self._read = folder is not None or notify is not None
         """Whether anybody reads the sums."""
         self.judge = (
             Judge(setups, plan, answers, self._add) if self._read else Judge(setups, plan, answers)
@@ -175,8 +175,8 @@ class PartialScores:
         }
         if self._folder is not None:
             write_progress(self._folder, document)
-        if self._tell is not None:
-            self._tell(document)
+        if self._notify is not None:
+            self._notify(document)
 
     def _entry(self, row: _Row) -> dict[str, Any]:
         return {

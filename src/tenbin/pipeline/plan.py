@@ -66,7 +66,7 @@ class Plan:
         """An empty plan.
 
         Args:
-            watch: Told the keys of requests when they have been planned.
+            watch: Called with the keys of requests when they have been planned.
         """
         self._watch = watch
         self._database = scratch_database(*QUEUE_TABLES, *_TABLES)

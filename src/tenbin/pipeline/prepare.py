@@ -51,7 +51,7 @@ class Data:
 
     choice: DataChoice
     progress: Progress | None = None
-    """Told about downloads."""
+    """Called with a line about each download."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """Of the model: a task's `custom_dataset` may take its tokenizer from them."""
     skipped: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Progress of a run: the listener that is told about it, and a counter for loops over documents."""
+"""Progress of a run: the listener that receives it, and a counter for loops over documents."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class RunStart:
 
 
 class Listener:
-    """Is told how a run goes on. Every method does nothing: override those that you need.
+    """Receives the progress of a run. Every method does nothing: override those that you need.
 
     All methods are called in the thread of the run, some of them once a request.
     """
 
     watches_scores: ClassVar[bool] = False
-    """Whether `begin` and `partial` are called: to make what they are told costs time."""
+    """Whether `begin` and `partial` are called: to compute their arguments costs time."""
 
     def begin(self, start: RunStart) -> None:
         """Tasks, data and model are known, and requests are about to be planned."""

@@ -88,7 +88,7 @@ def record(
         data: The rows.
         judged: The judged documents.
         execution: The model and the clock.
-        notices: Told to the user before anything was asked.
+        notices: Shown to the user before anything was asked.
     """
     plugins = _used_plugins(config, setups)
     counts = _document_counts(setups, data, judged, execution.asked)

@@ -68,7 +68,7 @@ def execute(
 
     Args:
         config: What to do.
-        listener: Told how it goes.
+        listener: Receives the progress.
         backend: A model that is open already; otherwise the one the config names is opened.
         write: Whether to write the run folder.
 
@@ -98,7 +98,7 @@ def execute_cells(
     Args:
         config: What to do.
         setups: The cells.
-        listener: Told how it goes.
+        listener: Receives the progress.
         backend: A model that is open already.
         write: Whether to write the run folder.
         folder: The place of the run, where it is taken already.
@@ -126,7 +126,7 @@ def execute_cells(
                 backend = open_backend(backend_settings(config, listener.message))
             held.callback(backend.close)
         _LOG.debug("model: backend %s, fingerprint %s", config.model, backend.fingerprint)
-        with _told(listener):
+        with _reported_break(listener):
             state = _prepare(config, setups, data, backend, listener, folder, **more)
             run = write_completed(state, _ask_and_judge(state, backend, listener), listener)
         listener.complete(run)
@@ -135,8 +135,8 @@ def execute_cells(
 
 
 @contextmanager
-def _told(listener: Listener) -> Iterator[None]:
-    """Whoever listens is told where the run breaks off."""
+def _reported_break(listener: Listener) -> Iterator[None]:
+    """Tells the listener when the run breaks off."""
     try:
         yield
     except BaseException as error:
@@ -209,8 +209,8 @@ def _prepare(
         plan = _plan(config, suited, data, backend, listener, watch)
         answers = Answers(early.journal(), backend.describe)
     path = folder.path if folder is not None else None
-    tell = listener.partial if listener.watches_scores else None
-    partial_scores = PartialScores(path, model_name(config), suited, plan, answers, tell)
+    notify = listener.partial if listener.watches_scores else None
+    partial_scores = PartialScores(path, model_name(config), suited, plan, answers, notify)
     state = RunState(
         config, tuple(suited), tuple(notices), data, plan, answers, partial_scores, backend,
         folder, replaces, **more,

@@ -70,7 +70,7 @@ def suite_costs(
         suite: Its name.
         profile: The profile that it is run under.
         count: Counts the tokens of a text; None: they are estimated.
-        listener: Told how it goes.
+        listener: Receives the progress.
     """
     config = build_config({"suite": suite, "profile": profile, "sample_data": True})
     config = config.replaced(apply_chat_template=False)

@@ -1,7 +1,7 @@
 """What can be wrong with a task, found without a model.
 
 Schema faults are raised by the loader; this module reads the task's data and renders every
-template over it, and tells what a reader should look at.
+template over it, and reports what a reader should look at.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def validate_selected(task: Task, config: RunConfig, listener: Listener | None =
     Args:
         task: The task.
         config: The run.
-        listener: Told how it goes.
+        listener: Receives the progress.
     """
     functions = named_functions(task)
     if functions:

@@ -66,9 +66,9 @@ def model_entries(engines: Sequence[Given], current: Mapping[str, Any]) -> dict[
         engines: Those that gave the answers, as `engines_of` gives them.
         current: How the open backend describes itself now: it may not have been loaded at all.
     """
-    told = [engine.description for engine in engines if engine.description is not None]
+    described = [engine.description for engine in engines if engine.description is not None]
     of_this_run = {name: current[name] for name in (*_ACCOUNTS, "prices") if name in current}
-    model = {**(merged(told)[0] if told else lasting(current)), **of_this_run}
+    model = {**(merged(described)[0] if described else lasting(current)), **of_this_run}
     return {
         "model": model,
         "engine": model.get("engine"),

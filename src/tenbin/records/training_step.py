@@ -13,7 +13,7 @@ _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def step_in_name(name: str) -> int | None:
-    """The step in a folder's or revision's name; None where it tells none.
+    """The step in a folder's or revision's name; None where there is none.
 
     Of several the last counts: `stage2-step1000` is step 1000. What follows a number with a word of
     its own, as in `step1000-tokens4B`, is left alone.

@@ -19,7 +19,7 @@ def read_runs(
 
     Args:
         paths: Run folders, their result.json, or folders of runs.
-        watch: Told what is read whenever samples are.
+        watch: Called with what is read whenever samples are.
 
     Raises:
         ResultError: A run that is named cannot be read, or there is none at all.

@@ -115,15 +115,15 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 def _signature() -> bytes:
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    told = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-    return json.dumps(told).encode()
+    owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+    return json.dumps(owner).encode()
 
 
 def _read(handle: int) -> str:
     """Who holds it, as far as the file says."""
     try:
-        told = json.loads(os.pread(handle, 1000, 0))
-        return f": process {told['pid']} on {told['host']}, since {told['since']}"
+        owner = json.loads(os.pread(handle, 1000, 0))
+        return f": process {owner['pid']} on {owner['host']}, since {owner['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 

@@ -49,7 +49,7 @@ class StoredRun:
     version: int
     """Schema version of the file, before migration."""
     watch: Watch | None = field(default=None, compare=False, repr=False)
-    """Told how many samples were read, some hundreds at a time."""
+    """Called with how many samples were read, some hundreds at a time."""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def read_run(path: str | Path, watch: Watch | None = None) -> StoredRun:
 
     Args:
         path: The folder or the file.
-        watch: Told what is read, how many samples are done, and of how many.
+        watch: Called with what is read, how many samples are done, and of how many.
 
     Raises:
         ResultError: There is no run, or it is damaged.

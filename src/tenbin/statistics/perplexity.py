@@ -37,7 +37,7 @@ def bits_per_byte(sums: Array) -> Array:
 def _nats(sums: Array) -> Array:
     import numpy as np
 
-    # Where there is no length there is no text, and nothing to be told of it.
+    # Where there is no length there is no text, and nothing to report.
     length = sums[..., 1]
     nats: Array = np.divide(sums[..., 0], length, out=np.zeros_like(length), where=length != 0)
     return nats

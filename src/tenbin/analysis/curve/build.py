@@ -21,14 +21,14 @@ SCHEMA_VERSION = 1
 BITS = "gold_bits_per_byte"
 """The metric that is shown beside the first one."""
 ALL = "all"
-Told = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 
 
 def build_curve(
     sources: Sequence[Source],
     metrics: Sequence[str] = (),
     unread: Mapping[str, str] | None = None,
-    told: Told = lambda what, done, total: None,
+    progress: Progress = lambda what, done, total: None,
 ) -> CurveReport:
     """Curves of all tasks and groups over the steps of a training.
 
@@ -36,7 +36,7 @@ def build_curve(
         sources: Stored runs of its checkpoints.
         metrics: Names, or `all`; by default the first of each task and the bits of the gold answer.
         unread: Runs of a folder that could not be read → why.
-        told: Told how far it is: what, how many are done, of how many.
+        progress: Called with how far it is: what, how many are done, of how many.
 
     Raises:
         ResultError: No run has a step, there is no score to show, or a run is damaged.
@@ -59,12 +59,12 @@ def build_curve(
     documents = Documents(models)
     for draft in drafts:
         draft.announce(documents)
-    documents.read(told)
+    documents.read(progress)
     known = _chances(drafts, models)
     curves = []
     for at, draft in enumerate(drafts, 1):
         curves.append(draft.build(documents, steps, known))
-        told("curves", at, len(drafts))
+        progress("curves", at, len(drafts))
     return CurveReport(
         tenbin_version=__version__,
         schema_version=SCHEMA_VERSION,

@@ -105,7 +105,7 @@ class Draft:
         """What the curve is of."""
         place = self.places[-1]
         detail = place.details[self.metric]
-        told: dict[str, Any] = {
+        identity: dict[str, Any] = {
             "label": self.arranged.label,
             "section": self.arranged.section,
             "kind": "group" if place.group else "task",
@@ -117,14 +117,14 @@ class Draft:
         }
         if not place.group:
             config = place.cell.config
-            told |= {
+            identity |= {
                 "task": config.task,
                 "version": config.version,
                 "template": config.template,
                 "shots": config.num_fewshot,
                 "language": config.language,
             }
-        return told
+        return identity
 
     @property
     def _top(self) -> float | None:

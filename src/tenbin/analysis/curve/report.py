@@ -67,7 +67,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveSignal:
-    """What a curve tells at this size of model."""
+    """What a curve shows at this size of model."""
 
     verdict: Verdict
     reasons: tuple[Reason, ...]

@@ -1,4 +1,4 @@
-"""What a curve tells at this size of model: chance, gain, order, noise, agreement of wordings."""
+"""What a curve shows at this size of model: chance, gain, order, noise, agreement of wordings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ of steps."""
 def signal_of(
     points: Sequence[CurvePoint], higher_is_better: bool, unit: str, chance: Chance | None
 ) -> CurveSignal:
-    """What one curve tells by itself; wordings are compared by `with_agreement`."""
+    """What one curve shows by itself; wordings are compared by `with_agreement`."""
     sign = 1.0 if higher_is_better else -1.0
     steps = [float(point.step) for point in points]
     values = [sign * point.value for point in points]
@@ -54,7 +54,7 @@ def _verdict(
     above: bool | None,
     monotonicity: float | None,
 ) -> tuple[Verdict, tuple[Reason, ...]]:
-    """Whether the task tells one step from another, and what speaks against it."""
+    """Whether the task distinguishes steps, and the reasons against it."""
     if steps < 2 or gain is None:
         return "unknown", ("one_checkpoint",)
     if shown is None:
@@ -80,20 +80,22 @@ def with_agreement(curves: Sequence[Curve]) -> list[Curve]:
         if curve.kind == "task":
             key = (curve.task, curve.version, curve.shots, curve.language, curve.metric)
             asked.setdefault(key, []).append(curve)
-    told: dict[int, tuple[int, float | None]] = {}
+    agreement: dict[int, tuple[int, float | None]] = {}
     for own in asked.values():
         count = len({curve.template for curve in own})
         if count > 1:
             found = count, mean_agreement(_on_shared_steps(own))
-            told |= {id(curve): found for curve in own}
+            agreement |= {id(curve): found for curve in own}
     return [
         replace(
             curve,
             signal=replace(
-                curve.signal, templates=told[id(curve)][0], template_agreement=told[id(curve)][1]
+                curve.signal,
+                templates=agreement[id(curve)][0],
+                template_agreement=agreement[id(curve)][1],
             ),
         )
-        if id(curve) in told
+        if id(curve) in agreement
         else curve
         for curve in curves
     ]

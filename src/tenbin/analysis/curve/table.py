@@ -73,7 +73,7 @@ def rows(report: CurveReport) -> list[dict[str, Any]]:
 
 
 def signal_rows(report: CurveReport) -> list[dict[str, Any]]:
-    """One row for each curve: what it tells at this size of model."""
+    """One row for each curve: what it shows at this size of model."""
     found = []
     for curve in report.curves:
         row = {**dict.fromkeys(SIGNAL_COLUMNS)}

@@ -74,7 +74,7 @@ def judge_fit(
     """
     if name := _named(template.meant_for, vocabulary.names):
         return Fit("named", f"the template was written for {name}")
-    # BOS and EOS are everybody's; what tells formats apart is the rest.
+    # BOS and EOS are everybody's; the rest distinguishes formats.
     telling = [m for m in markers if m.text not in {"<s>", "</s>"}]
     if telling:
         return _fit_markers(telling, vocabulary)

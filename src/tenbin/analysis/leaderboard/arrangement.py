@@ -47,7 +47,7 @@ def arrange(columns: Sequence[tuple[Key, Place]], by: By) -> list[Arranged]:
         twins = [
             other for other, title in zip(facts, titles, strict=True) if title == (section, label)
         ]
-        # What tells columns of one name apart, and nothing else, is added to it.
+        # What distinguishes columns of one name, and nothing else, is added to it.
         more = [text for at, text in enumerate(own) if len({twin[at] for twin in twins}) > 1]
         labels.append(" ".join(dict.fromkeys([label, *more])))
     return [

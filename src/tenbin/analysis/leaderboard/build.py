@@ -125,7 +125,7 @@ class LeaderboardBuilder:
         Args:
             by: Which columns: those that are shown in this arrangement.
             read: Reads the documents of a run.
-            watch: Is told how far this is.
+            watch: Called with how far this is.
 
         Raises:
             UnreadableRunsError: Runs are damaged.

@@ -202,7 +202,7 @@ def _of_task(results: Sequence[RunResult], key: TaskKey, ids: Sequence[str]) -> 
         if config.task == key.task and config.role not in NOT_SCORED
     ]
     if others:
-        yield f"run with {'; '.join(dict.fromkeys(told_apart(one, key) for one in others))}"
+        yield f"run with {'; '.join(dict.fromkeys(distinguished_by(one, key) for one in others))}"
 
 
 def _of_group(results: Sequence[RunResult], key: GroupKey) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _of_group(results: Sequence[RunResult], key: GroupKey) -> Iterator[str]:
         yield f"only {held} of its {len(key.members)} tasks"
 
 
-def told_apart(one: TaskKey, other: TaskKey) -> str:
+def distinguished_by(one: TaskKey, other: TaskKey) -> str:
     """What the first does not have in common with the second: `template 0.3, 2-shot`."""
     parts = []
     if one.version != other.version:

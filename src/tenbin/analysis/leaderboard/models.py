@@ -47,7 +47,7 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
     """Runs with the same weights and the same chat settings are one model.
 
     A model is called what its backend calls it. Where two are called the same, the file or folder
-    of their newest runs tells them apart, which has the `name` of an entry of `models:`.
+    of their newest runs distinguishes them, which has the `name` of an entry of `models:`.
     """
     rows: dict[tuple[str, ...], list[Source]] = {}
     for source in sources:
@@ -58,7 +58,7 @@ def models_of(sources: Sequence[Source]) -> list[Model]:
     names = [called(own[0]) for own in newest]
     counts = Counter(names)
     names = [
-        name if counts[name] == 1 else _told_apart(name, own[0])
+        name if counts[name] == 1 else _distinguished(name, own[0])
         for name, own in zip(names, newest, strict=True)
     ]
     return [
@@ -76,7 +76,7 @@ def called(run: Source) -> str:
     return run_name(run.name) if name == (run.result.engine or {}).get("name") else name
 
 
-def _told_apart(name: str, run: Source) -> str:
+def _distinguished(name: str, run: Source) -> str:
     """A name that another row has too, with what the user called the run."""
     stem = run_name(run.name)
     return stem if name in stem else f"{name} {stem}"

@@ -53,7 +53,7 @@ class FileHashes:
 
         Args:
             folder: Where hashes are stored; None to store none.
-            notify: Told the progress, if hashing takes long.
+            notify: Called with the progress, if hashing takes long.
         """
         self._folder = folder
         self._notify = notify
@@ -92,7 +92,7 @@ class FileHashes:
                 left = set(waiting)
                 while left:
                     _, left = wait(left, progress.patience())
-                    progress.tell()
+                    progress.report()
                 found = {file: future.result() for future, file in waiting.items()}
             finally:
                 # Ctrl-C must not wait for the end of a large file.
@@ -164,7 +164,7 @@ class _Progress:
         """Seconds until the next message is due."""
         return max(0.01, self._next - time.monotonic())
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the progress, if that is due."""
         if time.monotonic() < self._next or self._notify is None:
             return

@@ -39,7 +39,7 @@ def converted_folder(
         gguf: The file.
         digest: Its hash.
         cache_dir: The user's cache folder; None for the default.
-        notify: Told when a conversion begins.
+        notify: Called when a conversion begins.
 
     Raises:
         BackendError: The file cannot be read, or its tokenizer does not survive saving.

@@ -89,7 +89,7 @@ class HfBackend:
             compilation: When the model's layers are compiled.
             facts: What results record of the model besides what this class knows.
             probe_cache: What earlier runs found out about the model.
-            notify: Told why a faster scoring engine was passed over.
+            notify: Called with why a faster scoring engine was passed over.
             memory_share: Part of the device's memory to count on, so that batches are the same
                 on every worker; None: what is free.
             packed_weights: Whether a CPU may keep linear layers in its kernel's own layout.

@@ -127,7 +127,7 @@ class Portion:
 
 
 class PortionReader:
-    """Reads requests portion by portion, and encodes one portion ahead if it is told to."""
+    """Reads requests portion by portion, and encodes one portion ahead if asked to."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class Generated:
     finish: str
     """The server's finish reason: `stop`, `length`, …"""
     stopped_by: Any
-    """The stop string, where the server names it; `...` where it does not tell."""
+    """The stop string, where the server names it; `...` where it does not say."""
     thinking: str
     """The thinking section, where the server separates it from the text."""
 
@@ -195,7 +195,7 @@ def split_generated(session: Session, request: Generate, generated: Generated) -
 
 
 def finish_of(generated: Generated, stops_sent: bool) -> Finish:
-    """What ended an answer, as far as the server tells.
+    """What ended an answer, as far as the server says.
 
     Most servers say `stop` both for a stop string and for the model's end-of-sequence token. Where
     one names the string, that settles it; elsewhere a call that sent stop strings is taken to have

@@ -91,7 +91,7 @@ def _echoed(choice: Mapping[str, Any], count: int, is_exact: bool) -> list[Promp
     if not isinstance(tops, list) or len(tops) != len(texts):
         raise NotShownError("the likeliest tokens were not shown")
     # One token was to be generated after the prompt: with more, and no text to compare with, they
-    # could not be told from the prompt's own.
+    # could not be distinguished from the prompt's own.
     _check_count(len(values), count, count + 1 if is_exact else len(values))
     tokens = [PromptToken(_text(texts[0]), None, False)]
     for text, value, top in zip(texts[1:count], values[1:count], tops[1:count], strict=True):

@@ -74,8 +74,10 @@ class RayBackend:
 
     def describe(self) -> Mapping[str, Any]:
         """Merged descriptions of the workers' backends; `scale` says how the work was spread."""
-        told = self._pool.descriptions if self._pool is not None else {}
-        described = [told[number] for number in sorted(told)] or [self._wrapped.describe()]
+        descriptions = self._pool.descriptions if self._pool is not None else {}
+        described = [descriptions[number] for number in sorted(descriptions)] or [
+            self._wrapped.describe()
+        ]
         whole, differing = merged(described)
         return {**whole, "scale": self._scale(differing)}
 

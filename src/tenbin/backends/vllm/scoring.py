@@ -152,7 +152,7 @@ class VllmScoring:
         return ordered
 
     def _may_read_cache(self, question: _Question) -> bool:
-        """Whether this prompt should be read from the cache, which vLLM has to be told."""
+        """Whether this prompt should be read from the cache, which has to be said to vLLM."""
         before = question.length - question.depth
         return self.mode == PREFIX_CACHE and question.depth > 0 and before > self._block
 

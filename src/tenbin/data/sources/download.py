@@ -98,7 +98,7 @@ def download(
         url: The file's address.
         part: Where to write; complete when this returns.
         checked: Whether the caller knows the content's checksum, so that resuming is safe even
-            where the server gives no tag to tell versions apart.
+            where the server gives no tag that distinguishes versions.
         progress: Called as bytes arrive.
 
     Raises:
@@ -189,7 +189,7 @@ def _check_size(size: int, url: str, part: Path) -> None:
 
 
 def _continues(response: httpx.Response, start: int) -> bool:
-    """Tell whether a partial answer begins where the partial file ends."""
+    """Whether a partial answer begins where the partial file ends."""
     if response.status_code != 206:
         return True
     return str(response.headers.get("Content-Range", "")).startswith(f"bytes {start}-")

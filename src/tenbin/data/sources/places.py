@@ -255,7 +255,7 @@ def check_hub(dataset: Dataset, choice: DataChoice) -> None:
 
 
 def is_remote(dataset: Dataset) -> bool:
-    """Tell whether any of the files is an address."""
+    """Whether any of the files is an address."""
     return any("://" in name for value in _listed(dataset) for name in value)
 
 

@@ -1,4 +1,4 @@
-"""Tell how `flexible` and `numbers` read an answer, step by step, with the functions that read it.
+"""Explain how `flexible` and `numbers` read an answer, step by step, by the same functions.
 
 For reports that show one answer; scoring does not use it.
 """

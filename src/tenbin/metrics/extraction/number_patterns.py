@@ -1,4 +1,4 @@
-"""The expressions by which numbers in an answer are told apart, compiled for each language."""
+"""The expressions by which numbers in an answer are recognised, compiled for each language."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def examine(config: RunConfig, listener: Listener) -> Examination:
 
     Args:
         config: As for a run, from `examination_config`.
-        listener: Told how it goes.
+        listener: Receives the progress.
     """
     setups = choose_cells(config, every_template=True)
     data = load_data(config, setups, listener.transfer)

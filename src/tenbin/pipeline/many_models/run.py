@@ -29,7 +29,7 @@ from tenbin.pipeline.run import backend_settings
 from tenbin.results.schema import RunResult
 
 _SECONDS_TO_END = 4.0
-"""For other processes that were told to stop; this one has five."""
+"""For other processes that were asked to stop; this one has five."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The cells of all runs, each once, under ids that tell them apart."""
+"""The cells of all runs, each once, under ids that distinguish them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def merge_runs(
     Args:
         runs: Run folders or their result.json.
         output: A .json file, or a folder in which the run gets one of its own.
-        listener: Told of the progress, and what a reader should know.
+        listener: Receives the progress, and what a reader should know.
         include_path: Where task files are now that the runs were asked with.
 
     Returns:

@@ -50,7 +50,7 @@ def merged_result(
         for one in results
         for answers in one.answered_by
     ]
-    told = model_entries(engines_of(given), newest.model)
+    entries = model_entries(engines_of(given), newest.model)
     values: dict[str, Any] = {
         "tenbin_version": __version__,
         "schema_version": SCHEMA_VERSION,
@@ -65,9 +65,9 @@ def merged_result(
         "plugins": {name: one for result in results for name, one in result.plugins.items()},
         "git_hash": _shared(one.git_hash for one in results),
         "partial": False,
-        "model": {**newest.model, "engine": told["engine"]},
-        "engine": told["engine"],
-        "answered_by": [EngineAnswers(**entry) for entry in told["answered_by"]],
+        "model": {**newest.model, "engine": entries["engine"]},
+        "engine": entries["engine"],
+        "answered_by": [EngineAnswers(**entry) for entry in entries["answered_by"]],
         "fingerprint": newest.fingerprint,
         "answers_from_journal": sum(one.answers_from_journal or 0 for one in results),
         "date": newest.date,

@@ -55,13 +55,13 @@ class DecisionRule:
         found = look_at(steps, sizes, boundary, self.top)
         self.looks.append((asked, found))
         scale = 100 / self.top
-        told = (
+        message = (
             f"look {self._looked} of {LOOKS}, {asked:,} of {self.shared:,} documents: "
             f"{self.metric} {scale * found.difference:+.1f} points "
             f"[{scale * found.low:+.1f}, {scale * found.high:+.1f}], "
             f"z {found.z:+.2f}, boundary {boundary:.2f}"
         )
-        return found.decides, f"{told}: {self.decision}" if found.decides else told
+        return found.decides, f"{message}: {self.decision}" if found.decides else message
 
     @property
     def shared(self) -> int:

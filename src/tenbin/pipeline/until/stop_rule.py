@@ -29,7 +29,7 @@ class CellStop(Protocol):
             asked: Documents of the task that were asked so far.
 
         Returns:
-            Whether it stops, and what the user is told.
+            Whether it stops, and a message for the user.
         """
         ...
 
@@ -51,7 +51,7 @@ class StopRule:
         Args:
             plan: All prompts of the run, held back where there are stops.
             judged: Its judged documents.
-            notify: Told what is known after each block.
+            notify: Called with what is known after each block.
         """
         if not self.stops:
             yield
@@ -70,8 +70,8 @@ class StopRule:
             at += 1
             going_on = []
             for stop in left:
-                over, told = stop.look(judged, asked[stop.cell])
-                notify(f"{stop.cell.id}: {told}")
+                over, message = stop.look(judged, asked[stop.cell])
+                notify(f"{stop.cell.id}: {message}")
                 if not over and at < len(stop.blocks):
                     going_on.append(stop)
             left = going_on

@@ -72,12 +72,12 @@ class WidthRule:
             )
         )
         width = "no interval yet" if self._half is None else f"±{self._half:.2f} points"
-        told = f"{self._metric} {width} after {asked:,} of {self.documents:,} documents"
+        message = f"{self._metric} {width} after {asked:,} of {self.documents:,} documents"
         if self.reached:
-            return True, f"{told}: stopped at ±{self.target:g}"
+            return True, f"{message}: stopped at ±{self.target:g}"
         if asked == self.documents:
-            return True, f"{told}, which are all: ±{self.target:g} is not reached"
-        return False, told
+            return True, f"{message}, which are all: ±{self.target:g} is not reached"
+        return False, message
 
     @property
     def reached(self) -> bool:

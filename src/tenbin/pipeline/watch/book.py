@@ -69,5 +69,5 @@ class Book:
     def _rows(self) -> Iterator[dict[str, object]]:
         shown = ("name", "step", "state", "reason", "run", "attempts")
         for one in sorted(self.entries.values(), key=lambda e: (e.step is None, e.step or 0)):
-            told = asdict(one)
-            yield {name: told[name] for name in shown if told[name] or name in ("name", "step")}
+            entry = asdict(one)
+            yield {name: entry[name] for name in shown if entry[name] or name in ("name", "step")}

@@ -36,11 +36,11 @@ class Listing:
         found = []
         for entry in sorted(folder.iterdir()):
             try:
-                told = entry.stat()
+                status = entry.stat()
             except FileNotFoundError:
                 continue  # a temporary file, gone by now
             if entry.is_file():
-                found.append((entry.name, told.st_size, told.st_mtime_ns))
+                found.append((entry.name, status.st_size, status.st_mtime_ns))
         return cls(tuple(found))
 
     @property

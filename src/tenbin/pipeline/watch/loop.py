@@ -1,4 +1,4 @@
-"""The loop: look, choose, evaluate, until it is told to end.
+"""The loop: look, choose, evaluate, until it is stopped.
 
 A signal ends it at any moment: a run that is under way writes what it has, and the next start goes
 on from there.
@@ -71,7 +71,7 @@ class Watch:
             training: Where checkpoints appear.
             evaluator: Runs one of them.
             settings: How they are waited for and chosen.
-            listener: Told what happens.
+            listener: Receives what happens.
             folder: Where watch.json goes.
             on_evaluated: Called after each checkpoint that has a new run.
             clock: Time.
@@ -88,7 +88,7 @@ class Watch:
         self._told: set[str] = set()
 
     def run(self) -> Book:
-        """Go on until it is told to end, and give what became of each checkpoint."""
+        """Go on until it is stopped, and give what became of each checkpoint."""
         active = self._clock.now()
         while True:
             if self._take_note(self._training.look()):
@@ -104,7 +104,7 @@ class Watch:
             self._clock.sleep(self._pause(active))
 
     def _take_note(self, look: Look) -> bool:
-        """Enter what was seen, say what is new, and tell whether anything is."""
+        """Enter what was seen, say what is new, and return whether anything is."""
         before = {name: (one.state, one.reason) for name, one in self._book.entries.items()}
         for checkpoint in look.ready:
             self._note_ready(checkpoint)

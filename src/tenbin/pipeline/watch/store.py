@@ -57,7 +57,7 @@ class RunStore:
         self._identities[file] = fingerprint, self._asked
 
     def place(self, name: str, step: int, fingerprint: str) -> Path:
-        """Where the run of a checkpoint goes: by its name, with the step if that does not tell it.
+        """Where the run of a checkpoint goes: by its name, and the step where the name has none.
 
         What another model or other questions left under that name stays.
         """

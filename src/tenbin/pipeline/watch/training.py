@@ -42,7 +42,7 @@ class Look:
     waiting: Mapping[str, str] = field(default_factory=dict)
     """Name of a checkpoint that is not complete → what it lacks."""
     without_step: tuple[str, ...] = ()
-    """Names that match the pattern and tell no step."""
+    """Names that match the pattern and contain no step."""
 
 
 class Training(Protocol):
@@ -74,7 +74,7 @@ class FolderTraining:
 
         Args:
             root: The folder.
-            patterns: What checkpoints are called; by default every name that tells a step.
+            patterns: What checkpoints are called; by default every name with a step in it.
             settle: Seconds that files must have been left alone.
             base: The model of adapters.
             clock: The time in seconds, by the clock that files are stamped with.
@@ -189,7 +189,7 @@ class HubTraining:
 
         Args:
             id: The repository.
-            patterns: What revisions are called; by default every name that tells a step.
+            patterns: What revisions are called; by default every name with a step in it.
         """
         self.name = id.rpartition("/")[2]
         self._id, self._patterns = id, patterns

@@ -96,8 +96,8 @@ def build_table(runs: Sequence[NamedRun], all_metrics: bool = False) -> ScoreTab
     for (kind, id), found in variants.items():
         for number, variant in enumerate(found.variants):
             members = [run for run, of in zip(runs, found.of_run, strict=True) if of == number]
-            told = score_remarks([run.result for run in members], kind, id)
-            remarks = dict(zip((run.name for run in members), told, strict=True))
+            notes = score_remarks([run.result for run in members], kind, id)
+            remarks = dict(zip((run.name for run in members), notes, strict=True))
             for metric in _metrics(members, kind, id, all_metrics):
                 column = _column(members, kind, id, metric, variant)
                 columns.append(column)

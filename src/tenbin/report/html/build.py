@@ -162,15 +162,15 @@ class Explainer:
         self, chains: Filters, text: str, language: str, choices: int
     ) -> list[PageReading]:
         """Return how each of a task's filters reads a text, step by step."""
-        told = []
+        readings = []
         for name, steps in chains.items():
             chain = tuple(
                 (str(step["function"]), {k: v for k, v in step.items() if k != "function"})
                 for step in steps
             )
             found = filters.explain(chain, text, language, choices, self._budget)
-            told.append(PageReading(name, [_step(step) for step in found]))
-        return told
+            readings.append(PageReading(name, [_step(step) for step in found]))
+        return readings
 
 
 def _step(step: ReadingStep) -> PageStep:

@@ -64,7 +64,7 @@ def _source(name: str, run: StoredRun) -> Source:
 def _names(runs: Sequence[StoredRun]) -> list[str]:
     """What the user called each run; where two are called the same, with the folder around it.
 
-    The rest of the path is left out: where runs are is not for the page to tell.
+    The rest of the path is left out: the page does not show where runs are stored.
     """
     names = [run_name(run.path) for run in runs]
     counts = Counter(names)

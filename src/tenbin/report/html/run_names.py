@@ -26,7 +26,7 @@ def name_page_runs(runs: Sequence[StoredRun]) -> list[str]:
     names = [_model_or_file(run) if len(runs) > 1 else model_label(run.result) for run in runs]
     known = Counter(names)
     names = [
-        name if known[name] == 1 else _told_apart(name, run)
+        name if known[name] == 1 else _distinguished(name, run)
         for name, run in zip(names, runs, strict=True)
     ]
     known = Counter(names)
@@ -43,7 +43,7 @@ def _model_or_file(run: StoredRun) -> str:
     return run_name(run.path) if name == (run.result.engine or {}).get("name") else name
 
 
-def _told_apart(name: str, run: StoredRun) -> str:
+def _distinguished(name: str, run: StoredRun) -> str:
     own = run_name(run.path)
     return own if name in own else f"{name} ({own})"
 

@@ -83,7 +83,7 @@ def list_runs(root: Path, watch: Callable[[int, int], None] | None = None) -> li
 
     Args:
         root: The folder.
-        watch: Is told how many runs were read, of how many.
+        watch: Called with how many runs were read, of how many.
     """
     rows, found = [], find_runs(root)
     for done, one in enumerate(found, 1):
@@ -103,8 +103,8 @@ def _row(found: Found) -> dict[str, Any]:
         if not found.finished:
             return _damaged(found.name, error)
     try:
-        told = check_plain(found.path / RESULT)
-        signature = (told.st_mtime_ns, told.st_size, told.st_ino)
+        status = check_plain(found.path / RESULT)
+        signature = (status.st_mtime_ns, status.st_size, status.st_ino)
         return {"name": found.name, **_finished(found.path / RESULT, signature)}
     except ResultError as error:
         return _damaged(found.name, error)

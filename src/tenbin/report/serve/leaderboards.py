@@ -82,7 +82,7 @@ class BoardCache:
             known: The mark of what the page shows.
         """
         state = self.state()
-        told: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "mark": state.mark,
             "ranked": state.ranked,
             "doing": state.doing,
@@ -91,10 +91,10 @@ class BoardCache:
             "seconds_left": state.seconds_left,
         }
         if state.mark == known or state.board is None:
-            return json.dumps({**told, "board": None}).encode()
+            return json.dumps({**answer, "board": None}).encode()
         if self._written[0] != state.mark:
             self._written = state.mark, _json(to_json(state.board))
-        return json.dumps(told).encode()[:-1] + b', "board": ' + self._written[1] + b"}"
+        return json.dumps(answer).encode()[:-1] + b', "board": ' + self._written[1] + b"}"
 
     def _build(self, found: Sequence[Found], signature: str) -> None:
         clock = _Clock()
@@ -206,8 +206,8 @@ class _Clock:
 def _signature(path: Path) -> Signature:
     signature = []
     for file in (RESULT, SAMPLES):
-        told = check_plain(path / file)
-        signature.append((told.st_mtime_ns, told.st_size, told.st_ino))
+        status = check_plain(path / file)
+        signature.append((status.st_mtime_ns, status.st_size, status.st_ino))
     return tuple(signature)
 
 

@@ -132,14 +132,14 @@ class _TimedExplainer:
         self, chains: Filters, text: str, language: str, choices: int
     ) -> list[PageReading]:
         begun = time.monotonic()
-        told = self._explainer(chains, text, language, choices)
+        readings = self._explainer(chains, text, language, choices)
         self._spent += time.monotonic() - begun
         if self._spent > _LONGEST_READING:
             raise ResultError(
                 f"explaining its answers takes longer than {_LONGEST_READING:g} s: use tenbin"
                 " report instead"
             )
-        return told
+        return readings
 
 
 def _awaited(building: Future[Page]) -> Page:
@@ -168,8 +168,8 @@ def _key(runs: Mapping[str, Path]) -> str:
     for name, path in runs.items():
         for file in (RESULT, SAMPLES):
             try:
-                told = check_plain(path / file)
+                status = check_plain(path / file)
             except ResultError as error:
                 raise ResultError(f"{name}: {error.message}") from None
-            marks.append(f"{path}/{file} {told.st_mtime_ns} {told.st_size} {told.st_ino}")
+            marks.append(f"{path}/{file} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
     return hashlib.sha256("\n".join(marks).encode("utf-8", "surrogateescape")).hexdigest()[:24]

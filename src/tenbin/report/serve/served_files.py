@@ -87,8 +87,10 @@ def check_samples(path: Path) -> None:
     check_plain(path)
     try:
         with pq.ParquetFile(path) as file:
-            told = file.metadata
-            size = sum(told.row_group(n).total_byte_size for n in range(told.num_row_groups))
+            metadata = file.metadata
+            size = sum(
+                metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups)
+            )
     except (OSError, pa.ArrowException):
         raise DamagedError(f"{path.name} is not a valid Parquet file") from None
     if size > MOST_SAMPLES:

@@ -99,7 +99,7 @@ def _made_visible(value: Any) -> Any:
     from pydantic import BaseModel
 
     if isinstance(value, BaseModel):
-        # Only what was set, since `Record.states` tells absent keys from null.
+        # Only what was set, since `Record.states` distinguishes absent keys from null.
         stated = {name: one for name, one in value if name in value.model_fields_set}
         return value.model_copy(update=_made_visible(stated))
     if is_dataclass(value) and not isinstance(value, type):

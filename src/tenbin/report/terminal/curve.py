@@ -1,4 +1,4 @@
-"""Learning curves in 80 columns: one line a curve, and what each tells at this size of model."""
+"""Learning curves in 80 columns: one line a curve, and what each shows at this size of model."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def _table(names: Sequence[str], block: Sequence[_Column], width: int) -> Table:
 
 
 def _cut(name: str, width: int) -> str:
-    """The end of a long name is what tells models apart as often as its beginning."""
+    """The end of a long name distinguishes models as often as its beginning."""
     if cell_len(name) <= width:
         return name
     half = (width - 1) // 2

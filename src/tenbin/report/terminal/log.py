@@ -1,8 +1,8 @@
 """Messages of a command as Python logging, under the name `tenbin`: on standard error, and in a
 file.
 
-`tenbin` has what a user is told, `tenbin.progress` lines about progress, which a bar replaces on a
-terminal, `tenbin.output` what is printed as the result, which goes into the file alone.
+`tenbin` has the messages for the user, `tenbin.progress` lines about progress, which a bar replaces
+on a terminal, `tenbin.output` what is printed as the result, which goes into the file alone.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def _names(names: list[str]) -> str:
 def part_lines(result: RunResult) -> list[str]:
     """Return what each first metric over parts of documents is made of: one line for each task.
 
-    Kinds of parts are told together by what stands before the colon; result.json has each.
+    Parts are grouped by what stands before the colon; result.json has each.
     """
     lines = []
     for id, details in result.details.items():

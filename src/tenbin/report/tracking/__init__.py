@@ -2,10 +2,10 @@
 
 settings        what `--export_args` says, checked
 names           names under which scores of different runs line up
-content         what is told of a run: its scores, settings, remarks and report, without folders
+content         what a tracker gets of a run: scores, settings, remarks and report, without folders
 samples         tables of documents, bounded in number
 tracker         the protocol of a tracker, and the one of a name
 wandb_tracker, mlflow_tracker      one program each
 listener        a run that is tracked while it goes on
-stored          a stored run, told afterwards
+stored          a stored run, sent afterwards
 """

@@ -1,4 +1,4 @@
-"""What a tracker is told of a run. Folders of the machine and keys are not among it."""
+"""What a tracker gets of a run. Folders of the machine and keys are not among it."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _Job = Callable[[Tracker], None]
 
 
 def tracked(config: RunConfig, listener: Listener) -> Listener:
-    """The listener of a run: itself, or one that tells trackers too where `--export` names some.
+    """The listener of a run: itself, or one that informs trackers too where `--export` names some.
 
     Raises:
         ConfigError: As `check_tracking` does.
@@ -57,7 +57,7 @@ def check_tracking(config: RunConfig) -> TrackingSettings:
 
 
 class TrackingListener(Relay):
-    """Passes everything on to another listener, and tells trackers what concerns them."""
+    """Passes everything on to another listener, and sends trackers what concerns them."""
 
     watches_scores = True
 
@@ -120,11 +120,11 @@ class TrackingListener(Relay):
             thread.give(job, replaceable)
 
     def _wait(self, seconds: float) -> None:
-        began, told = time.monotonic(), False
+        began, notified = time.monotonic(), False
         for thread in self._threads:
             while not thread.end(0.2) and time.monotonic() - began < seconds:
-                if not told and time.monotonic() - began > _SECONDS_OF_SILENCE:
-                    told = True
+                if not notified and time.monotonic() - began > _SECONDS_OF_SILENCE:
+                    notified = True
                     self.message(f"sending the run to {' and '.join(self._names)}")
             if thread.is_alive():
                 thread.failure = thread.failure or f"no answer within {seconds:g} seconds"

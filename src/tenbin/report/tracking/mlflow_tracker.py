@@ -14,7 +14,7 @@ from tenbin.report.tracking.content import TrackedResult, TrackedRun
 from tenbin.report.tracking.names import part_name
 from tenbin.report.tracking.samples import READ, SampleTable, sample_tables
 from tenbin.report.tracking.settings import TrackingSettings
-from tenbin.report.tracking.tracker import Ending, Tell, import_client, report_files
+from tenbin.report.tracking.tracker import Ending, Notify, import_client, report_files
 
 _ID = "tenbin.run_id"
 _STATE = "tenbin.state"
@@ -30,7 +30,7 @@ _ENDED = {"failed": "FAILED", "stopped": "KILLED"}
 class MlflowTracker:
     """One run in MLflow."""
 
-    def __init__(self, settings: TrackingSettings, tell: Tell) -> None:
+    def __init__(self, settings: TrackingSettings, notify: Notify) -> None:
         """Nothing is sent yet."""
         # MLflow reports its use to its makers unless it is told not to.
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -39,7 +39,7 @@ class MlflowTracker:
         self._mlflow = import_client("mlflow")
         for noisy in ("mlflow", "alembic"):
             logging.getLogger(noisy).setLevel(logging.ERROR)
-        self._settings, self._tell = settings, tell
+        self._settings, self._notify = settings, notify
         uri = settings.tracking_uri
         self._client = self._mlflow.MlflowClient(tracking_uri=uri)
         self._uri = uri or self._mlflow.get_tracking_uri()
@@ -57,12 +57,12 @@ class MlflowTracker:
         if found:
             self._run_id, self._known = found[0].info.run_id, dict(found[0].data.params)
             self._client.update_run(self._run_id, status="RUNNING", name=run.model)
-            self._tell(f"mlflow: this run is there already and is updated: {self._run_id}")
+            self._notify(f"mlflow: this run is there already and is updated: {self._run_id}")
         else:
             made = self._client.create_run(experiment, tags={_ID: run.id}, run_name=run.model)
             self._run_id = made.info.run_id
             place = re.sub(r"//[^/@]*@", "//", self._uri)
-            self._tell(f"mlflow: run {self._run_id} at {place}")
+            self._notify(f"mlflow: run {self._run_id} at {place}")
         self._tag("tenbin.model", run.model)
         self._tag(_STATE, "running")
         self._set_params(run)
@@ -87,7 +87,7 @@ class MlflowTracker:
             self._settings.samples,
         )
         self._write_tables(tables)
-        with report_files(result, self._tell) as files:
+        with report_files(result, self._notify) as files:
             for file in files:
                 log = self._client.log_artifacts if file.is_dir() else self._client.log_artifact
                 log(self._run_id, str(file), *([file.name] if file.is_dir() else []))
@@ -110,7 +110,7 @@ class MlflowTracker:
         wanted = {_param_name(name): str(value) for name, value in run.settings.items()}
         changed = [n for n, v in wanted.items() if n in self._known and self._known[n] != v]
         if changed:
-            self._tell(
+            self._notify(
                 f"mlflow: {', '.join(changed)}: another value stands in this run, and MLflow keeps "
                 "the first"
             )

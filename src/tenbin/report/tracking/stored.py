@@ -1,4 +1,4 @@
-"""Stored runs, told to a tracker afterwards: `tenbin export --to wandb`."""
+"""Stored runs, sent to a tracker afterwards: `tenbin export --to wandb`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tenbin.errors import StorageError, TenbinError
 from tenbin.report.tracking.content import tracked_result
 from tenbin.report.tracking.settings import TrackingSettings
-from tenbin.report.tracking.tracker import Tell, check_trackers, open_tracker
+from tenbin.report.tracking.tracker import Notify, check_trackers, open_tracker
 from tenbin.results.read import StoredRun
 from tenbin.sandbox.printable import brief
 
@@ -17,9 +17,9 @@ _SECRETS = ("WANDB_API_KEY", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN"
 
 
 def track_stored(
-    runs: Sequence[StoredRun], to: str, settings: TrackingSettings, tell: Tell
+    runs: Sequence[StoredRun], to: str, settings: TrackingSettings, notify: Notify
 ) -> None:
-    """Tell a tracker of stored runs, one after the other; one that it has is updated.
+    """Send stored runs to a tracker, one after the other; one that it has is updated.
 
     Raises:
         ConfigError: The client is missing, or has no key.
@@ -31,7 +31,7 @@ def track_stored(
         stored.check_samples()
     for stored in runs:
         try:
-            tracker = open_tracker(to, settings, tell)
+            tracker = open_tracker(to, settings, notify)
             result = tracked_result(stored.result, stored.samples, stored)
             tracker.begin(result.run)
             tracker.complete(result)

@@ -15,7 +15,7 @@ from tenbin.errors import ConfigError, TenbinError
 from tenbin.report.tracking.content import TrackedResult, TrackedRun
 from tenbin.report.tracking.settings import TrackingSettings
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 Ending = Literal["failed", "stopped"]
 
 
@@ -53,21 +53,21 @@ def check_trackers(names: Sequence[str], settings: TrackingSettings) -> None:
             check_key(settings)
 
 
-def open_tracker(name: str, settings: TrackingSettings, tell: Tell) -> Tracker:
+def open_tracker(name: str, settings: TrackingSettings, notify: Notify) -> Tracker:
     """The tracker of this name.
 
     Args:
         name: `wandb` or `mlflow`.
         settings: Where runs go.
-        tell: Told in one line where a run is to be seen, and what was there before.
+        notify: Called with a line that says where a run is to be seen, and what was there before.
     """
     if name == "wandb":
         from tenbin.report.tracking.wandb_tracker import WandbTracker
 
-        return WandbTracker(settings, tell)
+        return WandbTracker(settings, notify)
     from tenbin.report.tracking.mlflow_tracker import MlflowTracker
 
-    return MlflowTracker(settings, tell)
+    return MlflowTracker(settings, notify)
 
 
 def import_client(name: str) -> Any:
@@ -86,7 +86,7 @@ def import_client(name: str) -> Any:
 
 
 @contextmanager
-def report_files(result: TrackedResult, tell: Tell) -> Iterator[list[Path]]:
+def report_files(result: TrackedResult, notify: Notify) -> Iterator[list[Path]]:
     """The HTML report in a temporary folder: the page and, of very large runs, its blocks.
 
     No files where the run was not stored, or charts cannot be drawn here.
@@ -102,7 +102,7 @@ def report_files(result: TrackedResult, tell: Tell) -> Iterator[list[Path]]:
         try:
             blocks = write_page(build_page([replace(result.stored, result=result.result)]), page)
         except TenbinError as error:
-            tell(f"without the report: {error.message}")
+            notify(f"without the report: {error.message}")
             yield []
             return
         yield [page, *([blocks] if blocks else [])]

@@ -14,7 +14,7 @@ from tenbin.report.tracking.content import TrackedResult, TrackedRun
 from tenbin.report.tracking.names import part_name
 from tenbin.report.tracking.samples import READ, sample_tables
 from tenbin.report.tracking.settings import TrackingSettings
-from tenbin.report.tracking.tracker import Ending, Tell, import_client, report_files
+from tenbin.report.tracking.tracker import Ending, Notify, import_client, report_files
 
 _STEP = "progress/answered"
 _KEYS = ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE")
@@ -60,12 +60,12 @@ def _mode(settings: TrackingSettings) -> str:
 class WandbTracker:
     """One run in Weights & Biases."""
 
-    def __init__(self, settings: TrackingSettings, tell: Tell) -> None:
+    def __init__(self, settings: TrackingSettings, notify: Notify) -> None:
         """Nothing is sent yet."""
         # Faults of the client are reported to its makers unless it is told not to.
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         self._wandb = import_client("wandb")
-        self._settings, self._tell = settings, tell
+        self._settings, self._notify = settings, notify
         self._run: Any = None
 
     def begin(self, run: TrackedRun) -> None:
@@ -91,10 +91,10 @@ class WandbTracker:
         self._run.define_metric("*", step_metric=_STEP)
         if mode == "online":
             there = "this run is there already and is updated: " if self._run.resumed else ""
-            self._tell(f"wandb: {there}{self._run.url}")
+            self._notify(f"wandb: {there}{self._run.url}")
         else:
             again = f"; {before[-1].name} has the same id: they are one run there" if before else ""
-            self._tell(f"wandb: offline, to be sent with `wandb sync {self._folder()}`{again}")
+            self._notify(f"wandb: offline, to be sent with `wandb sync {self._folder()}`{again}")
 
     def _folder(self) -> str:
         return os.path.relpath(Path(self._run.dir).parent)
@@ -116,7 +116,7 @@ class WandbTracker:
                 columns=list(table.columns), data=table.rows, allow_mixed_types=True
             )
             run.log({f"samples/{part_name(table.id)}": shown})
-        with report_files(result, self._tell) as files:
+        with report_files(result, self._notify) as files:
             if files:
                 artifact = self._wandb.Artifact(f"report-{result.run.id}", type="report")
                 for file in files:

@@ -1,4 +1,4 @@
-"""How much work a pattern can make at worst, told from its tree alone.
+"""How much work a pattern can make at worst, estimated from its syntax tree alone.
 
 A backtracking matcher tries one way after the other to match what stands so far. The number of ways
 is bounded by `factor * (n + 1) ** degree` for a text of n characters; where a repetition with

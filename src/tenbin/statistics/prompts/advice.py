@@ -1,8 +1,8 @@
 """Whether a budget is worth it, and which.
 
 Where prompts hardly differ, a few whole templates say more than many prompts on a few documents
-each: the noise of single prompts is then larger than what tells them apart. Both are simulated with
-the spread and the noise that were seen.
+each: the noise of single prompts is then larger than the differences between them. Both are
+simulated with the spread and the noise that were seen.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class _Reading:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from all others; None for one that is not there, which is read next."""
+    """What identifies a file; None for one that is not there, which is read next."""
     try:
         found = path.stat()
     except (OSError, ValueError):

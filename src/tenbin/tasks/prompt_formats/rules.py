@@ -121,7 +121,7 @@ RULES = (
     ),
     Rule(
         "numbers-beside-numbers",
-        "options that may be numbers cannot be told from numbers as symbols",
+        "options that may be numbers cannot be distinguished from numbers as symbols",
         lambda grammar, levels: grammar.numeric_options and levels["option_style"] in NUMBERED,
         alone=True,
     ),

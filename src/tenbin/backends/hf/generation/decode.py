@@ -231,7 +231,7 @@ class DecodeBatch:
     def _drafted_step(self) -> Iterator[int]:
         """Run a step that reads each row's newest token and its draft; yield complete jobs.
 
-        The model's choice after each token tells how much of a draft it would have written itself;
+        The model's choice after each token shows how much of a draft it would have written itself;
         the choice after the last such token is new. Keys and values of the rest are overwritten
         before any mask lets them be read.
         """

@@ -62,9 +62,9 @@ class Sampler:
 def _checked(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
     """Return the chosen tokens, `NO_TOKEN` where the softmax of the logits has no value.
 
-    The logit of the chosen token tells: to argmax NaN is the largest value and positive infinity
-    comes next, so either was chosen if it is there, and negative infinity is chosen only if there
-    is nothing else. The host is not involved.
+    The logit of the chosen token is enough: to argmax NaN is the largest value and positive
+    infinity comes next, so either was chosen if it is there, and negative infinity is chosen only
+    if there is nothing else. The host is not involved.
     """
     sound = logits.gather(-1, chosen[:, None])[:, 0].isfinite()
     if logits.device.type not in ("cpu", "cuda"):

@@ -24,7 +24,7 @@ _COMPILED = "_tenbin_compiled"
 """Attribute in which a layer keeps what nn.Module.compile made: that takes milliseconds."""
 
 _KEPT = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
-"""Variables by which torch and Triton are told where to keep what they compile."""
+"""Variables that tell torch and Triton where to keep what they compile."""
 
 CompileMode = Literal["auto", "always", "never"]
 

@@ -3,7 +3,7 @@
 Llama-like are layers of an attention with separate query, key and value projections and rotary
 embedding over whole heads, a feed-forward part gated by SiLU, and a root-mean-square norm before
 each. A model's name decides nothing. Models that look alike and multiply something by a factor are
-not told apart here: whoever uses this compares logits with the model's own.
+not distinguished here: whoever uses this compares logits with the model's own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Selects the fastest scoring engine that gives the right numbers for this very model.
 
-Not every architecture allows every way of sharing work, and names do not tell which. So the first
+Not every architecture allows every way of sharing work, and names do not say which. So the first
 run probes the model itself (`probe`). An engine that fails is passed over with one line that says
 why; it never returns a number.
 """

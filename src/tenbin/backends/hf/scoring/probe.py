@@ -4,7 +4,7 @@ A few random sequences are scored by the engine and by single plain rows. Agreem
 little: a small or untrained model may give nearly the same numbers whatever a token attends to. So
 there are two controls. A changed branch must not move its siblings, which finds leaks through the
 mask; and the engine with a mask or cache made wrong on purpose must be seen to be wrong, which
-shows that these sequences can tell right from wrong on this model at all.
+shows that these sequences can distinguish right from wrong on this model at all.
 """
 
 from __future__ import annotations
