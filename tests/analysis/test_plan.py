@@ -87,6 +87,15 @@ def test_a_stored_run_gives_scores_and_clusters() -> None:
     assert "0.5" in task.needed
 
 
+def test_independent_documents_of_a_run_say_as_much_as_themselves() -> None:
+    """An error with a factor for few documents made eighteen of them look like seventeen."""
+    run = evaluate("one", "jnli-1.3-0.2")
+    (planned,) = tenbin.plan(2, run).record.tasks
+    share = planned.score / 100
+    expected = documents_for(0.02, expected_discordance(share, 0.02, 0.5))
+    assert planned.needed["0.5"] == expected
+
+
 def test_two_stored_runs_give_their_correlation() -> None:
     first, second = evaluate("one", "jnli-1.3-0.2"), evaluate("two", "jnli-1.3-0.2")
     (task,) = tenbin.plan(2, first, second).record.tasks

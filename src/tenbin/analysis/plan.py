@@ -164,7 +164,7 @@ def _planned(task: Candidate, settings: PlanSettings, level: float) -> PlannedTa
     for one in correlations:
         apart = expected_discordance(share, step, one)
         number = task.spread * documents_for(step, apart, level, settings.power)
-        needed[f"{one:g}"] = math.ceil(number)
+        needed[f"{one:g}"] = math.ceil(round(number, 6))
         if task.documents:
             independent = max(1, round(task.documents / task.spread))
             points = paired_difference(independent, share, one, level, settings.power)
@@ -188,7 +188,7 @@ def candidates_of_run(result: RunResult) -> tuple[list[Candidate], dict[str, str
             top = 100.0 if detail.unit == "%" else 1.0
             share = score.value / top
             documents = result.n_samples[id].original
-            spread = _spread(share, score.stderr / top, detail.n)
+            spread = _spread(share, score.stderr / top, detail.n, detail.clusters or detail.n)
             found.append(Candidate(id, documents, share, spread))
     return found, left_out
 
@@ -209,13 +209,21 @@ def candidates_of_comparisons(
             # The variance that independent right or wrong answers of this correlation would have.
             spread = row.correlation * math.sqrt(one * (1 - one) * two * (1 - two))
             apart = one * (1 - one) + two * (1 - two) - 2 * spread
-            more = (row.stderr / row.top) ** 2 * row.n / apart if apart > 0 else 1.0
+            known = _known_variance(row.stderr / row.top, row.clusters)
+            more = known * row.n / apart if apart > 0 else 1.0
             documents = result.n_samples[id].original
             found.append(Candidate(id, documents, one, more, row.correlation))
     return found, left_out
 
 
-def _spread(share: float, stderr: float, documents: int) -> float:
+def _spread(share: float, stderr: float, documents: int, clusters: int) -> float:
     """Documents that say as much as one independent right or wrong one."""
     variance = share * (1 - share) / documents
-    return stderr**2 / variance if variance > 0 and stderr > 0 else 1.0
+    known = _known_variance(stderr, clusters)
+    return known / variance if variance > 0 and known > 0 else 1.0
+
+
+def _known_variance(stderr: float, clusters: int) -> float:
+    """The variance without what an error adds for the mean being estimated from so few clusters:
+    independent documents say as much as themselves, however few they are."""
+    return stderr**2 * (clusters - 1) / clusters

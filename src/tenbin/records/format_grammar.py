@@ -77,6 +77,8 @@ class FormatGrammar:
     """`native`, `english`, or both."""
     numeric_options: bool = False
     """Whether options may be numbers, which numbers as symbols would be confused with."""
+    sentence_options: bool = False
+    """Whether options may be sentences, which bring a full stop of their own."""
 
     @property
     def wording(self) -> FormatWording:

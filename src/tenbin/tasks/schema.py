@@ -164,6 +164,7 @@ class FormatsBlock(Block):
     inputs: dict[str, str] | None = None
     options: Annotated[list[str], Field(min_length=2, max_length=_MOST_OPTIONS)] | None = None
     numeric_options: bool | None = None
+    sentence_options: bool | None = None
     native: FormatWordingBlock | None = None
     english: FormatWordingBlock | None = None
 

@@ -21,6 +21,7 @@ from tenbin.analysis.compare.comparability import WARNED
 from tenbin.report.terminal.console import made_visible, make_console, natural_width
 from tenbin.report.terminal.numbers import count_clusters
 from tenbin.report.terminal.run_notes import engine_mode
+from tenbin.sandbox.printable import counted
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SIGNIFICANT = 0.05
@@ -193,7 +194,7 @@ def _print_notes(report: ComparisonReport, console: Console) -> None:
         left = row.left_out
         if left.baseline or left.other:
             text = (
-                f"{_cell(report, row)}: paired on {row.n:,} documents; unpaired: "
+                f"{_cell(report, row)}: paired on {counted(row.n, 'document')}; unpaired: "
                 f"{left.baseline:,} of the baseline, {left.other:,} of the other run"
             )
             unpaired[text] = None

@@ -20,6 +20,7 @@ from tenbin.analysis.consistency.report import (
     Share,
 )
 from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.sandbox.printable import counted
 
 _WIDTH = 80
 _LABEL = 5
@@ -48,7 +49,7 @@ def print_consistency(
         shown.paragraph(_alignment(name, family, texts))
     for id, found in report.sets.items():
         shown.title(
-            f"{id}: {len(found.languages)} languages, {found.items:,} items,"
+            f"{id}: {len(found.languages)} languages, {counted(found.items, 'item')},"
             f" {'right or wrong' if found.compares else 'answers read'}"
             f" by {', '.join(found.metrics)}"
         )
@@ -95,7 +96,7 @@ def _alignment(name: str, family: Family, texts: bool) -> str:
     """Which rows are the same item, and how that is known; `texts` have no common gold answer."""
     languages, items = len(family.languages), family.items
     if languages == 1:
-        return f"{name}: {items:,} items in one language, the same file in each mode."
+        return f"{name}: {counted(items, 'item')} in one language, the same file in each mode."
     partial = family.items_not_asked_everywhere
     rest = f" {partial:,} further items were not asked in every language and are left out."
     rest = rest if partial else ""
@@ -106,7 +107,8 @@ def _alignment(name: str, family: Family, texts: bool) -> str:
             if texts
             else "the gold answers of all items agree"
         )
-        return f"{name}: {items:,} items in {languages} languages, aligned by {by}; {gold}.{rest}"
+        asked = f"{counted(items, 'item')} in {languages} languages"
+        return f"{name}: {asked}, aligned by {by}; {gold}.{rest}"
     chance, swaps = family.chance_of_agreement, family.unseen_swaps
     strong = swaps < 0.5 and chance < 0.01
     odds = f"{chance:.0e}" if chance > 0 else "below 1e-300"

@@ -17,6 +17,7 @@ from tenbin.analysis.option_order.report import (
 )
 from tenbin.analysis.sweep.score import Score
 from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.sandbox.printable import counted
 from tenbin.statistics.columns import Spread
 
 _LEVEL = 0.05
@@ -82,7 +83,8 @@ def _lines(found: TemplateOrder) -> Iterator[str]:
     if found.combined is not None:
         yield f"all orders combined into one answer {_with_interval(found.combined)}"
     if found.left_out:
-        yield f"left out: {found.left_out:,} documents that failed or have other numbers of options"
+        left_out = counted(found.left_out, "document")
+        yield f"left out, failed or with another number of options: {left_out}"
 
 
 def _removed(found: RemovedReport) -> str:

@@ -21,6 +21,7 @@ from tenbin.report.terminal.run_notes import (
     usage_lines,
 )
 from tenbin.results.schema import RunResult
+from tenbin.sandbox.printable import counted
 
 _LABEL, _CELL = 22, 14
 """Widths of the overview's columns: a task's name, a score with its error."""
@@ -87,7 +88,8 @@ def _print_overview(report: SweepReport, console: Console) -> None:
 
 def _options_table(task: TaskSweep) -> Table:
     arrow = "↑" if task.higher_is_better else "↓"
-    title = f"{task.task} {task.version}  {task.metric} {arrow}, {task.documents:,} documents"
+    asked = counted(task.documents, "document")
+    title = f"{task.task} {task.version}  {task.metric} {arrow}, {asked}"
     table = Table(
         title=f"{title}: the leading prompts in full" if task.leading else title,
         title_justify="left",

@@ -69,6 +69,7 @@ _NATIVE_LETTERS = {
 }
 """Letters that examination papers of a language put before options."""
 _WIDE = ("ja", "zh")
+_GREEK_ACCENTS = str.maketrans("άέήίόύώΐΰΆΈΉΊΌΎΏ", "αεηιουωϊϋΑΕΗΙΟΥΩ")
 
 Levels = Mapping[str, str]
 """Dimension → level."""
@@ -135,6 +136,8 @@ def symbols_of(style: str, wording: FormatWording, count: int) -> tuple[str, ...
 def cased(label: str, casing: str, language: str) -> str:
     """A label in capitals, in small letters or as it is written."""
     if casing == "upper":
+        # Greek capitals have no accents.
+        label = label.translate(_GREEK_ACCENTS) if language == "el" else label
         return (label.replace("i", "İ") if language == "tr" else label).upper()
     if casing == "lower":
         return (label.replace("I", "ı").replace("İ", "i") if language == "tr" else label).lower()

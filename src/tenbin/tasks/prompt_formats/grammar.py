@@ -147,6 +147,7 @@ def grammar_of(declared: DeclaredFormats) -> FormatGrammar | None:
         target=declared.target,
         wordings=wordings,
         numeric_options=bool(merged.numeric_options),
+        sentence_options=bool(merged.sentence_options),
     )
     for name, wording in wordings.items():
         _check(grammar, name, wording)

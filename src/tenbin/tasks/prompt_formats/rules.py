@@ -19,6 +19,9 @@ from tenbin.tasks.prompt_formats.dimensions import (
     wording_of,
 )
 
+_STOPS = (".", "。", "।", "!", "?", "！", "？")
+"""What sentences end with."""
+
 
 class Rule(NamedTuple):
     """Why some formats are excluded."""
@@ -28,6 +31,9 @@ class Rule(NamedTuple):
     excludes: Callable[[FormatGrammar, Levels], bool]
     alone: bool = False
     """Whether one level of a wording's language breaks it, in whatever company."""
+    later: bool = False
+    """Whether it came when samples had been published: formats that break it drop out of a sample
+    as vetoed ones do, so that the others stay."""
 
 
 def _uses_wide_marks(levels: Levels) -> bool:
@@ -63,6 +69,13 @@ def _calls_numbers_letters(grammar: FormatGrammar, levels: Levels) -> bool:
 def _lacks_question(grammar: FormatGrammar, levels: Levels) -> bool:
     labels = wording_of(grammar, levels).labels[levels["label_words"]]
     return labels.needs_instruction and levels["instruction"] == NONE
+
+
+def _doubles_stops(grammar: FormatGrammar, levels: Levels) -> bool:
+    if levels["between_options"] in ("newline", "space") or levels["option_style"] == UNLISTED:
+        return False
+    words = wording_of(grammar, levels).labels[levels["label_words"]].words
+    return grammar.sentence_options or any(word.endswith(_STOPS) for word in words)
 
 
 RULES = (
@@ -115,6 +128,17 @@ RULES = (
         ),
     ),
     Rule(
+        "one-line-without-instruction",
+        "an instruction behind the input has no label: on one line it would run on from the last "
+        "option",
+        lambda grammar, levels: (
+            levels["between_parts"] == "space"
+            and levels["instruction"] != NONE
+            and levels["instruction_place"] == "after-input"
+        ),
+        later=True,
+    ),
+    Rule(
         "headings-on-lines",
         "a heading (###) begins a line",
         lambda grammar, levels: levels["marks"] == "heading" and levels["between_parts"] == "space",
@@ -123,6 +147,13 @@ RULES = (
         "numbers-beside-numbers",
         "options that may be numbers cannot be distinguished from numbers as symbols",
         lambda grammar, levels: grammar.numeric_options and levels["option_style"] in NUMBERED,
+        alone=True,
+    ),
+    Rule(
+        "sentences-end-once",
+        "options that are sentences end with a full stop: a comma or semicolon behind it is one "
+        "too many",
+        _doubles_stops,
         alone=True,
     ),
     Rule(
@@ -159,3 +190,9 @@ RULES = (
 def broken_rule(grammar: FormatGrammar, levels: Levels) -> Rule | None:
     """The first rule that excludes a format; None: it may be asked."""
     return next((rule for rule in RULES if rule.excludes(grammar, levels)), None)
+
+
+def may_be_sampled(grammar: FormatGrammar, levels: Levels) -> bool:
+    """Whether a format has a place in the sequence of all samples; later rules take it out again,
+    and leave the others their places."""
+    return not any(rule.excludes(grammar, levels) for rule in RULES if not rule.later)

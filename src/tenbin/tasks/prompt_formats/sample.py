@@ -19,7 +19,7 @@ from tenbin.tasks.prompt_formats.format_id import (
     usable_levels,
 )
 from tenbin.tasks.prompt_formats.grammar import require_grammar
-from tenbin.tasks.prompt_formats.rules import broken_rule
+from tenbin.tasks.prompt_formats.rules import broken_rule, may_be_sampled
 
 _Key = tuple[str, str, str]
 """Language of the wording, dimension, level."""
@@ -62,7 +62,8 @@ def sample_formats(
     misses = 0
     added = [name for name, least in OF_EXAMPLES.items() if shots >= least]
     for one in _sequence(grammar, seed, [*added, *([CHAT] if chat else [])]):
-        misses = misses + 1 if exclusions.exclude(one) else 0
+        excluded_here = exclusions.exclude(one) or broken_rule(grammar, one.choices) is not None
+        misses = misses + 1 if excluded_here else 0
         if not misses:
             found.append(one)
         if len(found) == count:
@@ -141,7 +142,7 @@ def _sampled(
     for name, levels in usable[language].items():
         choices[name] = _rare(levels, language, name, counts, generator)
     choices = canonical(grammar, choices)
-    return None if broken_rule(grammar, choices) else made_format(grammar, choices)
+    return made_format(grammar, choices) if may_be_sampled(grammar, choices) else None
 
 
 def _rare(
@@ -171,7 +172,7 @@ def _with_added(
         possible = [
             level
             for level in BY_NAME[name].levels(grammar)
-            if not broken_rule(grammar, {**choices, name: level})
+            if may_be_sampled(grammar, {**choices, name: level})
         ]
         choices[name] = _rare(possible, language, name, counts, generator)
         counts[language, name, choices[name]] += 1
