@@ -33,10 +33,15 @@ CASES: list[dict[str, Any]] = [
     for name in ("extraction_cases.yaml", "extraction_cases_second.yaml")
     for case in yaml.safe_load((_HERE / name).read_text(encoding="utf-8"))
 ]
+CHATTY: list[dict[str, Any]] = yaml.safe_load(
+    (_HERE / "extraction_cases_chatty.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize(
-    "case", CASES, ids=[f"{index}-{case['language']}" for index, case in enumerate(CASES)]
+    "case",
+    CASES + CHATTY,
+    ids=[f"{index}-{case['language']}" for index, case in enumerate(CASES + CHATTY)],
 )
 def test_reads_as_a_human_reader(case: dict[str, Any]) -> None:
     assert read_flexible(case["text"], case["language"], 4) == case["expected"], case["note"]

@@ -31,6 +31,8 @@ _FORMS = re.compile(
     "[\u00b2\u00b3\u00b9\u2070-\u2089\u00bc-\u00be\u2150-\u215e\u2460-\u24ff\u2776-\u2793]"
 )
 _LATEX = (
+    # 3\frac{1}{2} is three and a half.
+    (re.compile(r"(?<=\d)\s*(?=\\[dt]?frac\b)"), " "),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\1/\2"),
     (
         re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|texttt|mbox)\s*\{([^{}]*)\}"),

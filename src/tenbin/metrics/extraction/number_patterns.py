@@ -51,7 +51,7 @@ class Patterns:
     """Before the noun of a step: the number after it is an amount ("each day 18")."""
     no_amounts: re.Pattern[str]
     """Dates, times, addresses and powers: digits that count nothing."""
-    numeral_word: re.Pattern[str]
+    minus: re.Pattern[str]
     scale_before: re.Pattern[str]
 
 
@@ -115,7 +115,7 @@ def patterns_of(language: str) -> Patterns:
         step_after=pattern(rf"\s*{words['steps_after']}"),
         each_before=pattern(rf"{words['distributives']}\s*$"),
         no_amounts=_no_amounts(words["months"]),
-        numeral_word=pattern(words_expression(words.numerals)),
+        minus=pattern(rf"{words['minus']}\s*"),
         scale_before=pattern(rf"{words_expression(words.scales_before)}\s+"),
     )
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tenbin.metrics.extraction.number_mentions import Mention, Role, Sentence
 from tenbin.metrics.extraction.number_patterns import SENTENCE_END, Patterns, patterns_of
-from tenbin.metrics.extraction.number_words import number_words
+from tenbin.metrics.extraction.spelled import spelled_out
 
 _REACH = 240
 _NEAR_LETTERS = 14
@@ -157,39 +157,3 @@ def last_result(part: str, mentions: list[Mention]) -> Fraction:
     highest = max(one.role for one in mentions)
     bare = [one for one in mentions if one.role is highest]
     return (results or bare)[-1].numeral.value
-
-
-_JOINT = re.compile(r"[\s-]+(?:(?:y|e|et|na)\b)?[\s-]*")
-_GERMAN = re.compile(r"(\w+?)und(\w+)")
-
-
-def spelled_out(text: str, language: str) -> Fraction | None:
-    """The number that a text begins with in words, such as "twenty-one"."""
-    patterns, table = patterns_of(language), number_words(language).numerals
-    stripped = text.lstrip(" \"'([「『:：")
-    german = _GERMAN.match(stripped.lower()) if language == "de" else None
-    if german and german[1] in table and german[2] in table:
-        return Fraction(table[german[1]] + table[german[2]])
-    scale = patterns.scale_before.match(stripped)
-    first = patterns.numeral_word.match(stripped, scale.end() if scale else 0)
-    if scale and first:
-        # Swahili: elfu mbili, "thousand two".
-        thousands = number_words(language).scales_before[scale[0].strip().lower()]
-        return Fraction(thousands * table.get(first[0].lower(), 1))
-    if first is None:
-        return None
-    value = table.get(" ".join(first[0].lower().split()))
-    if value is None:
-        return None
-    return Fraction(value + _ones_after(value, stripped[first.end() :], language))
-
-
-def _ones_after(value: int, rest: str, language: str) -> int:
-    """What follows a number of tens: 1 for "twenty-one"."""
-    patterns, table = patterns_of(language), number_words(language).numerals
-    if value >= 20 and value % 10 == 0:
-        joint = _JOINT.match(rest)
-        second = patterns.numeral_word.match(rest[joint.end() :]) if joint else None
-        more = table.get(second[0].lower(), 0) if second else 0
-        return more if more < 10 else 0
-    return 0

@@ -26,9 +26,9 @@ from tenbin.metrics.extraction.number_statements import (
     find_statements,
     is_choice,
     last_result,
-    spelled_out,
 )
 from tenbin.metrics.extraction.numerals import canonical, is_clear
+from tenbin.metrics.extraction.spelled import spelled_out
 from tenbin.metrics.repetition import shorten
 
 _KEPT, _KEPT_PERIODS = 512, 12

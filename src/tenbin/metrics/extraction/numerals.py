@@ -274,8 +274,15 @@ def _with_words(text: str, found: list[Numeral], language: str) -> list[Numeral]
             continue
         value_read = kanji_value(match[0])
         if value_read is not None:
-            taken.append(Numeral(Fraction(value_read), match.start(), match.end(), word=True))
+            sign = _minus_before(language).search(text[max(0, match.start() - 6) : match.start()])
+            value = Fraction(-value_read if sign else value_read)
+            taken.append(Numeral(value, match.start(), match.end(), word=True))
     return sorted(taken, key=lambda numeral: numeral.start)
+
+
+@lru_cache
+def _minus_before(language: str) -> re.Pattern[str]:
+    return re.compile(rf"{number_words(language)['minus']}\s*$", re.IGNORECASE)
 
 
 def is_clear(text: str, numeral: Numeral, *, announced: bool) -> bool:

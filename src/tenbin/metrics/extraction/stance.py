@@ -128,9 +128,22 @@ def _stance_in_window(before: str, after: str, previous_end: int, pool: Pool) ->
 
 
 def is_announced(text: str, mention: Mention, pool: Pool) -> bool:
-    """Whether a phrase right before the mention announces an answer."""
+    """Whether a phrase right before the mention announces an answer.
+
+    A letter of another script (ب, ค) is announced by what follows it too; of Latin small letters,
+    several are words ("lleva a la correcta solución").
+    """
     before = text[max(0, mention.start - _WINDOW) : mention.start]
-    return _find_announcement(before, pool) is not None
+    if _find_announcement(before, pool) is not None:
+        return True
+    after = text[mention.end : mention.end + _WINDOW]
+    return not text[mention.start : mention.end].isascii() and _is_called_right(after, pool)
+
+
+@lru_cache(maxsize=4096)
+def _is_called_right(after: str, pool: Pool) -> bool:
+    patterns = _compile(pool)
+    return any(found.match(after) for found in (patterns.confirmed, patterns.approved))
 
 
 @lru_cache(maxsize=4096)
