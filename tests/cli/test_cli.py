@@ -381,3 +381,26 @@ def test_the_version_of_a_data_set(
 ) -> None:
     code, out, _ = run(capsys, "validate", *given, "jnli", "--sample_data")
     assert code == 1 and "the sample data has one version, jglue 1.1, not 1.3" in out
+
+
+def test_an_argument_of_the_wrong_kind_is_said_in_two_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The usage of `run` has forty lines, which would push the message off the screen."""
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--log_level", "loud"])
+    lines = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2 and len(lines) == 2
+    assert "'loud'" in lines[0] and lines[0].startswith("tenbin: argument --log_level")
+    assert "tenbin run --help" in lines[1]
+    with pytest.raises(SystemExit):
+        main(["report"])
+    assert capsys.readouterr().err.startswith("usage: tenbin report"), "a short one helps"
+
+
+def test_a_pair_without_a_value_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["run", *SCRIPTED, "--tasks", "jnli", "--model_args"]
+    code, _, err = run(capsys, *given, "fingerprint=x,seed")
+    assert code == 1 and "joined by commas ('seed' has no =), not 'fingerprint=x,seed'" in err
+    code, _, err = run(capsys, *given, "=x")
+    assert code == 1 and "('=x' has no name)" in err

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from rich.console import Console
 import tenbin
 from tenbin.analysis.leaderboard.build import build_leaderboard
 from tenbin.cli import main
+from tenbin.report.charts.draw import LIGHT, import_altair
+from tenbin.report.charts.leaderboard import leaderboard_chart
+from tenbin.report.html.messages import messages
 from tenbin.report.stored_runs import read_sources
 from tenbin.report.terminal.leaderboard import Notes, print_leaderboard
 
@@ -133,3 +137,31 @@ def test_notes_have_letters() -> None:
     letters = [notes.letter(f"reason {at}") for at in range(54)]
     assert letters[:2] == ["a", "b"] and letters[25:28] == ["z", "aa", "ab"]
     assert letters[52] == "ba" and notes.letter("reason 0") == "a" and len(set(letters)) == 54
+
+
+def test_columns_of_one_id_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other shots are another column: in the list of those without ranks, and in the chart."""
+    monkeypatch.setenv("TENBIN_CACHE", str(tmp_path / "cache"))
+    for shots in ("0", "1"):
+        given = ["--tasks", "jnli", "--num_fewshot", shots, "--model_args", f"fingerprint={shots}"]
+        target = str(tmp_path / f"shots{shots}.json")
+        start = ["run", "--model", "scripted", "--sample_data", "--output_path", target]
+        assert main([*start, *given]) == 0
+    files = sorted(tmp_path.glob("*.json"))
+    _, out, _ = run(capsys, "leaderboard", *map(str, files), "--by", "template")
+    assert "no ranks: jnli-1.3-0.2, 0-shot, jnli-1.3-0.2, 1-shot: no other model" in out
+    chart = leaderboard_chart(build_leaderboard(read_sources(files)[0]), messages("en"))
+    assert chart is not None
+    drawn = json.dumps(chart.build(import_altair(), LIGHT).to_dict())
+    assert "jnli-1.3-0.2 0-shot  acc" in drawn and "jnli-1.3-0.2 1-shot  acc" in drawn
+
+
+def test_ids_in_headers_are_not_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = build_leaderboard(read_sources([folder / f"{name}.json" for name in NAMES])[0])
+    longer = "one-1.1-of-17-more"
+    columns = [replace(one, label=longer) for one in report.columns]
+    capsys.readouterr()
+    print_leaderboard(replace(report, columns=columns), Console(width=120, color_system=None))
+    assert longer in capsys.readouterr().out

@@ -98,15 +98,24 @@ def _values(flag: str, action: argparse.Action) -> tuple[str, ...]:
     from tenbin.backends.registry import backend_names
     from tenbin.config import OPTIONS
     from tenbin.config.profiles import PROFILES
+    from tenbin.report.export.formats import FORMATS, TRACKERS
+    from tenbin.report.html.messages import LANGUAGES
 
     if action.nargs == 0:
         return ()
     if action.choices is not None:
         return tuple(str(one) for one in action.choices)
+    named: dict[str, tuple[str, ...]] = {
+        "--device": ("cpu", "cuda", "mps", "auto"),
+        "--language": LANGUAGES,
+        "--log_level": ("debug", "info", "warning", "error"),
+        "--model": tuple(backend_names()),
+        "--profile": tuple(PROFILES),
+        "--to": (*FORMATS, *TRACKERS),
+    }
     option = OPTIONS.get(flag.removeprefix("--"))
     if option is None or action.dest != option.name:
-        return ("debug", "info", "warning", "error") if flag == "--log_level" else ()
+        return named.get(flag, ())
     if option.kind.is_switch:
         return ("true", "false")
-    named = {"model": tuple(backend_names()), "profile": tuple(PROFILES)}
-    return named.get(option.name, option.kind.choices)
+    return named.get(flag, option.kind.choices)

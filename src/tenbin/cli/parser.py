@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
+from tenbin.cli.exit_codes import USAGE
 from tenbin.version import __version__
 
 COMMANDS = {
@@ -35,6 +37,8 @@ COMMANDS = {
     "completion": "print the completion of commands, flags and tasks for a shell",
 }
 """Every command, a module of this package, and its summary."""
+_SHORT_USAGE = 8
+"""Lines of usage that are shown above an error."""
 _SILENT = ("serve", "schema", "completion")
 """Commands without flags about messages: a server has a log of requests instead."""
 
@@ -54,13 +58,26 @@ class Help(argparse.RawDescriptionHelpFormatter):
             self._action_max_length = max(self._action_max_length, room)
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with arguments as every other error is said."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message; a usage of forty lines in front of it would hide it."""
+        from tenbin.sandbox.printable import visible
+
+        usage = self.format_usage()
+        shown = usage if usage.count("\n") <= _SHORT_USAGE else ""
+        hint = f"  → `{self.prog} --help` explains every argument\n"
+        self.exit(USAGE, f"{shown}tenbin: {visible(message)}\n{hint}")
+
+
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line.
 
     Args:
         command: The command whose arguments are added; the others have a summary only.
     """
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = Parser(
         prog="tenbin",
         description="tenbin (天秤): evaluate language models across templates and languages.",
         epilog="start with `make demo`, or:\n"

@@ -289,7 +289,8 @@ def parse_model_args(value: Any) -> dict[str, Any]:
     for part in split_list(value):
         name, equals, content = str(part).partition("=")
         if not equals or not name.strip():
-            raise ValueError(f"name=value pairs joined by commas; {part!r} is none")
+            lacking = "name" if equals else "="
+            raise ValueError(f"name=value pairs joined by commas ({part!r} has no {lacking})")
         if name.strip() in arguments:
             raise ValueError(f"each name once; {name.strip()!r} is given twice")
         arguments[text(name.strip())] = text(content.strip())

@@ -129,6 +129,22 @@ def test_the_baseline_and_the_pair_are_chosen(
     assert shown == "correct only in gamma"
 
 
+def test_what_was_asked_otherwise_is_said_beside_its_score(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    """Of one id with other shots: it shares the row, with a note, and nothing there is the best."""
+    runs = []
+    for name, shots, count in (("two shots", 2, 40), ("five shots", 5, 30)):
+        rows = [choice_row("made", at) for at in range(count)]
+        made = result({"made": config("made", num_fewshot=shots)}, rows, model={"model": name})
+        runs.append(write(tmp_path / name, made, rows))
+    page = opened(runs, tmp_path, open_page, "overview")
+    two, five = page.locator("table.matrix tbody tr").first.locator("td.of-run").all_inner_texts()
+    assert "2-shot" in two and "n =" not in two
+    assert "5-shot" in five and "n\u00a0=\u00a029" in five
+    assert page.locator("table.matrix .best").count() == 0
+
+
 def test_all_runs_answer_a_document_side_by_side(
     three_runs: list[Path], tmp_path: Path, open_page: OpenPage
 ) -> None:
@@ -216,7 +232,8 @@ def test_runs_of_different_tasks_show_what_they_share(tmp_path: Path, open_page:
         "jnli",
         "marc-0.2",
     ]
-    assert "0.2 ·" in rows.nth(0).inner_text() and "0.3 ·" in rows.nth(0).inner_text()
+    said = rows.nth(0).inner_text()
+    assert "Failed 1\n0.2\n" in said and said.endswith("Failed 1\n0.3")
     show(page, "compare")
     assert "0.2 → 0.3" in page.locator("table.pair tbody tr").first.inner_text()
     assert "alpha alone has marc-0.2" in page.locator("ul.warnings").inner_text()

@@ -166,3 +166,6 @@ def test_faults_are_told(tmp_path: Path, runs: Path, server: Server) -> None:
         Server(tmp_path / "nowhere", "127.0.0.1", 0, None)
     with pytest.raises(ConfigError, match="cannot serve"):
         Server(runs, "127.0.0.1", server.access.port, None)
+    for port in (-1, 65_536):
+        with pytest.raises(ConfigError, match="ports are 0 to 65535"):
+            Server(runs, "127.0.0.1", port, None)

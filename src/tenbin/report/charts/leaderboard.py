@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tenbin.analysis.leaderboard.report import LeaderboardColumn, LeaderboardReport
+from tenbin.analysis.leaderboard.report import LeaderboardReport
 from tenbin.report.charts.draw import Chart, Palette, Row, values
 from tenbin.report.terminal.leaderboard import rank_text
 
@@ -20,7 +20,7 @@ def leaderboard_chart(report: LeaderboardReport, say: Mapping[str, str]) -> Char
     if not places or len(report.models) > _MOST_MODELS:
         return None
     rows = [row for at in places for row in _rows(report, at)]
-    titles = [_title(report.columns[at]) for at in places]
+    titles = [_title(report, at) for at in places]
     order = [model.name for model in report.models]
 
     def build(altair: Any, palette: Palette) -> Any:
@@ -56,12 +56,19 @@ def leaderboard_chart(report: LeaderboardReport, say: Mapping[str, str]) -> Char
         say["chart_leaderboard"],
         say["chart_leaderboard_description"].format(n=len(order), columns=len(places)),
         build,
-        say["chart_leaderboard_note"],
+        say["chart_leaderboard_note"].format(most=_MOST_COLUMNS),
     )
 
 
-def _title(column: LeaderboardColumn) -> str:
-    return f"{column.id}  {column.metric}"
+def _title(report: LeaderboardReport, at: int) -> str:
+    """Different for every column: scores of one panel are comparable unless they are marked."""
+    column = report.columns[at]
+    same = [one for one in report.columns if (one.id, one.metric) == (column.id, column.metric)]
+    if len(same) == 1:
+        return f"{column.id}  {column.metric}"
+    shots = {one.shots for one in same}
+    told = f"{column.shots}-shot" if len(shots) == len(same) else column.label
+    return f"{column.id} {told}  {column.metric}"
 
 
 def _rows(report: LeaderboardReport, at: int) -> list[Row]:
@@ -72,17 +79,17 @@ def _rows(report: LeaderboardReport, at: int) -> list[Row]:
         cell = cells[at]
         if cell.value is None:
             continue
-        ranks = rank_text(cell)
+        marks = rank_text(cell) or ", ".join(dict.fromkeys(one.kind for one in cell.differences))
         found.append(
             {
                 "model": model.name,
-                "column": _title(column),
+                "column": _title(report, at),
                 "value": cell.value / top,
                 "low": (cell.value if cell.low is None else cell.low) / top,
                 "high": (cell.value if cell.high is None else cell.high) / top,
                 "chance": None if column.chance is None else column.chance / top,
                 "best": cell.best,
-                "ranks": f"({ranks})" if ranks else "",
+                "ranks": f"({marks})" if marks else "",
             }
         )
     return found

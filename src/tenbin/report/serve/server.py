@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from errno import EADDRINUSE
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -18,6 +19,8 @@ from tenbin.report.serve.index import list_runs
 from tenbin.report.serve.leaderboards import BoardCache
 from tenbin.report.serve.pages import PageCache
 from tenbin.report.serve.request_limits import Limits
+
+_LAST_PORT = 65_535
 
 
 class Server(ThreadingHTTPServer):
@@ -38,6 +41,8 @@ class Server(ThreadingHTTPServer):
         watch: Callable[[int, int], None] | None = None,
     ) -> None:
         messages(language)
+        if not 0 <= port <= _LAST_PORT:
+            raise ConfigError(f"--port {port}: ports are 0 to {_LAST_PORT}", "choose another")
         list_runs(root, watch)
         self.pages = PageCache(root, language)
         self.boards = BoardCache(root)
@@ -48,7 +53,8 @@ class Server(ThreadingHTTPServer):
             super().__init__((host, port), Handler)
         except OSError as error:
             raise ConfigError(
-                f"cannot serve at {host} port {port}: {error.strerror}", "choose another --port"
+                f"cannot serve at {host} port {port}: {error.strerror}",
+                "choose another --port" if error.errno == EADDRINUSE else "choose another --host",
             ) from error
         self.access = Access(host, self.server_address[1], token)
 

@@ -21,7 +21,9 @@ from tenbin.report.terminal.console import made_visible, make_console
 _NAME_SHARE = 0.3
 """Of the width, what names of models take at most."""
 _HEADER = 16
-"""Columns of a header that is wider than its numbers; what is longer is folded."""
+"""Columns of a header that is wider than its numbers; what is longer is folded between words."""
+_WORD = 24
+"""Columns that one word of a header may take, such as an id; what is longer is cut into lines."""
 BEST, TIED = "*", "="
 
 
@@ -135,12 +137,19 @@ def reason_lines(report: LeaderboardReport) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for column in report.columns:
         if column.reason is not None and len(report.models) > 1:
-            # By language and by template, labels repeat from section to section.
-            name = column.label if report.by == "suite" else column.id
-            found.setdefault(column.reason, []).append(name)
+            found.setdefault(column.reason, []).append(_name_of(column, report))
     for reason, labels in found.items():
         more = f" and {len(labels) - 4} more" if len(labels) > 4 else ""
         yield f"no ranks: {', '.join(labels[:4])}{more}: {reason}"
+
+
+def _name_of(column: LeaderboardColumn, report: LeaderboardReport) -> str:
+    """A column's name in the whole leaderboard."""
+    if report.by == "suite":
+        return column.label
+    # By language and by template, labels repeat from section to section, and an id with its shots.
+    same = [one for one in report.columns if one.id == column.id]
+    return column.id if len(same) == 1 else f"{column.id}, {column.shots}-shot"
 
 
 def legend(report: LeaderboardReport) -> list[str]:
@@ -175,8 +184,10 @@ class _Column:
     @property
     def width(self) -> int:
         """Of the numbers; longer headers are folded."""
-        header = (min(cell_len(line), _HEADER) for line in (self.label, *self.header))
-        return max(*header, *map(cell_len, self.texts))
+        lines = (self.label, *self.header)
+        header = (min(cell_len(line), _HEADER) for line in lines)
+        words = (min(cell_len(word), _WORD) for line in lines for word in line.split())
+        return max(*header, *words, *map(cell_len, self.texts))
 
 
 def _without_common(columns: Sequence[_Column]) -> tuple[list[str], list[_Column]]:

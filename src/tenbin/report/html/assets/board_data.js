@@ -29,6 +29,12 @@ export class Board {
     return name === "tasks" ? say("tasks") : name;
   }
 
+  /** What a column is called outside its section: its id, with shots where columns share it. */
+  nameOf(at) {
+    const { id, shots } = this.columns[at];
+    return this.columns.filter((column) => column.id === id).length > 1 ? `${id}, ${shots}-shot` : id;
+  }
+
   /** Different values of a fact of the columns, such as `language`. */
   values(fact) {
     const found = new Set(this.columns.map((column) => column[fact]).filter((value) => value !== null && value !== undefined));

@@ -10,9 +10,14 @@ const MOST_MODELS = 100;
 const MOST_OPEN = 16;
 const CELL_MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** A name that may be broken after its separators. */
+/** A name that may be broken after its separators, and not inside `3-shot`. */
 export function breakable(text) {
-  return make("span", { class: "foreign", dir: "auto" }, String(text).split(/(?<=[_/-])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part])));
+  const parts = String(text).split(/(\b\d+-shot\b)/);
+  return make("span", { class: "foreign", dir: "auto" }, parts.flatMap((part, at) => (at % 2 ? [make("span", { class: "whole" }, part)] : separated(part))));
+}
+
+function separated(text) {
+  return text.split(/(?<=[_/-])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
 }
 
 export class BoardTable {
@@ -178,7 +183,7 @@ export class BoardTable {
     const reasons = new Map();
     for (const { at } of this.columns) {
       const column = this.board.columns[at];
-      if (column.reason !== null) reasons.set(column.reason, [...(reasons.get(column.reason) ?? []), column.id]);
+      if (column.reason !== null) reasons.set(column.reason, [...(reasons.get(column.reason) ?? []), this.board.nameOf(at)]);
     }
     return [
       make("div", { class: "board-legend note" }, this.scale(cells), make("p", {}, this.legend(cells).join(" "))),

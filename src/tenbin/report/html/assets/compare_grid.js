@@ -6,6 +6,7 @@ import { RUNS, SUMMARY, cellById } from "./cells.js";
 import { Table } from "./table.js";
 import { pairOf, verdictOf } from "./pairs.js";
 import { runLabel } from "./runs.js";
+import { optionOf } from "./score_matrix.js";
 
 /** The interval of a difference with signs, or the reason why there is none. */
 export const signedInterval = (row) => (row.low === null || row.high === null ? interval(row) : `[${signed(row.low, differenceDigits(row))}, ${signed(row.high, differenceDigits(row))}]`);
@@ -38,7 +39,8 @@ function otherColumn(run, address) {
       if (!row) return make("span", { class: "none", title: line.reasons.get(run) ?? null }, line.reasons.has(run) ? say("not_compared") : "–");
       const verdict = verdictOf(row);
       const mark = verdict ? make("span", { class: `verdict ${verdict}` }, verdict === "better" ? "▲ " : "▼ ", make("span", { class: "off-screen" }, say(verdict))) : null;
-      return make("span", {}, mark, make("span", { class: verdict ? "best" : null }, signed(row.difference, differenceDigits(row))), make("span", { class: "interval", title: score(row.value.other, row.unit) }, signedInterval(row)));
+      const asked = line.notes.get(run) ? make("span", { class: "interval" }, line.notes.get(run)) : null;
+      return make("span", {}, mark, make("span", { class: verdict ? "best" : null }, signed(row.difference, differenceDigits(row))), make("span", { class: "interval", title: score(row.value.other, row.unit) }, signedInterval(row)), asked);
     },
     plain: (line) => (found(line) ? text(found(line)) : "–"),
   };
@@ -47,7 +49,11 @@ function otherColumn(run, address) {
 function taskLines(baseline, pairs) {
   return SUMMARY.aligned
     .filter((task) => task.cells[baseline] !== null)
-    .map((task) => lineOf(task.name, RUNS[baseline].cells[cellById(baseline, task.cells[baseline])].metrics[0], false, pairs, (pair) => pair.comparisons.find((row) => row.baseline.id === task.cells[baseline]), (pair) => pair.refused.find((one) => one.first === task.cells[baseline])))
+    .map((task) => {
+      const cellOf = (run) => RUNS[run].cells[cellById(run, task.cells[run])];
+      const line = lineOf(task.name, cellOf(baseline).metrics[0], false, pairs, (pair) => pair.comparisons.find((row) => row.baseline.id === task.cells[baseline]), (pair) => pair.refused.find((one) => one.first === task.cells[baseline]));
+      return line && { ...line, notes: new Map([...line.scores.keys()].map((run) => [run, optionOf(cellOf(run), [cellOf(baseline), cellOf(run)])])) };
+    })
     .filter(Boolean);
 }
 
@@ -64,5 +70,5 @@ function lineOf(name, own, group, pairs, scoreIn, refusedIn) {
   const reasons = new Map(known.map(([run, pair]) => [run, refusedIn(pair)]).filter(([, one]) => one).map(([run, one]) => [run, one.reasons.join("\n")]));
   const first = [...scores.values()][0];
   if (!first && !reasons.size) return null;
-  return { name, group, metric: first?.metric ?? own?.name ?? "–", unit: first?.unit ?? own?.unit ?? "", value: first?.value.baseline ?? own?.value ?? null, scores, reasons };
+  return { name, group, metric: first?.metric ?? own?.name ?? "–", unit: first?.unit ?? own?.unit ?? "", value: first?.value.baseline ?? own?.value ?? null, scores, reasons, notes: new Map() };
 }

@@ -1,7 +1,7 @@
 // The scores of several runs: a row for each group and task, a column for each run.
 
 import { foreign, make, say } from "./elements.js";
-import { bareFour, score, span } from "./numbers.js";
+import { bareFour, count, score, span } from "./numbers.js";
 import { RUNS, SUMMARY, cellById, groupChance, samplesLink } from "./cells.js";
 import { Table } from "./table.js";
 import { runLabel } from "./runs.js";
@@ -40,8 +40,9 @@ function runColumn(run) {
     show: (row) => {
       const metric = found(row);
       if (!metric) return make("span", { class: "none" }, "–");
-      const note = [row.notes[run], metric.low === null ? null : span(metric.low, metric.high, metric.unit), metric.failed ? `${say("failed")} ${metric.failed}` : null].filter(Boolean);
-      return make("span", {}, make("span", { class: row.best === run ? "best" : null }, score(metric.value, metric.unit)), make("span", { class: "interval" }, note.join(" · ")));
+      const note = [metric.low === null ? null : span(metric.low, metric.high, metric.unit), metric.failed ? `${say("failed")} ${metric.failed}` : null].filter(Boolean);
+      const asked = row.notes[run] ? make("span", { class: "interval" }, row.notes[run]) : null;
+      return make("span", {}, make("span", { class: row.best === run ? "best" : null }, score(metric.value, metric.unit)), make("span", { class: "interval" }, note.join(" · ")), asked);
     },
     plain: (row) => written(found(row)),
   };
@@ -54,8 +55,16 @@ function metricRows(name, group, words, sides) {
     const metrics = sides.map((side) => side?.metrics.find((metric) => metric.name === metricName) ?? null);
     const metric = metrics.find(Boolean);
     const entries = metrics.map((one, run) => ({ metric: one, chance: sides[run]?.chance ?? null, run }));
-    return { name, group, words, metric, entries, first: at === 0, best: bestOf(metrics, metric.up), notes: sides.map((side) => side?.note ?? null) };
+    // What was asked otherwise has its note, and none of it is the best.
+    const alike = sides.every((side) => !side?.note);
+    return { name, group, words, metric, entries, first: at === 0, best: alike ? bestOf(metrics, metric.up) : null, notes: notesOf(sides, metrics) };
   });
+}
+
+/** What sets each run's score apart: how it was asked, and its documents where others have more. */
+function notesOf(sides, metrics) {
+  const most = Math.max(...metrics.map((one) => one?.n ?? 0));
+  return sides.map((side, run) => [side?.note, metrics[run] && metrics[run].n < most ? `n\u00a0=\u00a0${count(metrics[run].n)}` : null].filter(Boolean).join(" · ") || null);
 }
 
 /** The run with the best value; none where runs are equal. */
@@ -78,14 +87,12 @@ function taskRows() {
   return SUMMARY.aligned.flatMap((task) => {
     const cells = task.cells.map((id, run) => (id === null ? null : RUNS[run].cells[cellById(run, id)]));
     const known = cells.filter(Boolean);
-    const differ = new Set(known.map((cell) => cell.id)).size > 1;
-    const note = (cell) => (differ ? optionOf(cell, known) : null);
-    return metricRows(task.name, false, known.flatMap((cell) => [cell.id, cell.language]), cells.map((cell) => cell && { metrics: cell.metrics, chance: cell.samples?.chance, note: note(cell) }));
+    return metricRows(task.name, false, known.flatMap((cell) => [cell.id, cell.language]), cells.map((cell) => cell && { metrics: cell.metrics, chance: cell.samples?.chance, note: optionOf(cell, known) }));
   });
 }
 
-/** What tells a cell from the other runs' cells of its task: template, version or shots. */
-function optionOf(cell, others) {
+/** What tells a cell from the other runs' cells of its task: template, version or shots; null for nothing. */
+export function optionOf(cell, others) {
   const varies = (name) => new Set(others.map((one) => one[name])).size > 1;
   return [varies("version") ? cell.version : null, varies("template") ? cell.template : null, varies("shots") ? say("shots_of", { n: cell.shots }) : null].filter(Boolean).join(", ") || null;
 }
