@@ -111,8 +111,8 @@ def _quantile_table(found: PromptDistribution) -> Table:
 def _warnings(found: PromptDistribution) -> Iterator[str]:
     if found.gap is not None:
         yield (
-            f"prompts fall into two groups, with hardly any between {_span(*found.gap, found)}: "
-            "near that gap quantiles are known to its width only"
+            "prompts seem to fall into two groups, with hardly any between "
+            f"{_span(*found.gap, found)}: near that gap quantiles are known to its width only"
         )
 
 
