@@ -24,6 +24,7 @@ def test_every_page_is_in_step_with_the_catalogue(writer: ModuleType) -> None:
     written = dict(writer.pages())
     stored = {page.name: page.read_text(encoding="utf-8") for page in writer.FOLDER.glob("*.md")}
     assert sorted(stored) == sorted(written), "run `make tasks`"
+    assert written["jmmlu.md"].startswith("# JMMLU\n"), "of subsets, the shared title"
     for name, text in written.items():
         assert stored[name] == text, f"docs/tasks/{name}: run `make tasks`"
 

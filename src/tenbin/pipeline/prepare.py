@@ -337,9 +337,10 @@ def _readable(task: Task, prompts: Iterator[Prompt]) -> Iterator[Prompt]:
     """The prompts again; one whose answer no filter could read is refused before it is asked."""
     checks = reference_checks(task)
     for prompt in prompts:
-        check_question(task, prompt.num_choices, f"document {prompt.document}")
+        where = f"{prompt.cell.id}: document {prompt.document}"
+        check_question(task, prompt.num_choices, where)
         for check in checks:
-            check(prompt.references, f"document {prompt.document}")
+            check(prompt.references, where)
         yield prompt
 
 

@@ -42,7 +42,7 @@ def _facts(tasks: Sequence[Task]) -> Iterator[str]:
     newest = newest_tasks(tasks)
     first = newest[0]
     about = first.about
-    yield f"# {first.title or first.name}\n"
+    yield f"# {_title(newest)}\n"
     if about:
         yield f"{about.asks}\n"
     yield f"Scored by {_KINDS[first.kind]}. {_names(newest)}\n"
@@ -76,6 +76,13 @@ def _facts(tasks: Sequence[Task]) -> Iterator[str]:
         yield from (f"- {fault.replace('<', '&lt;')}" for fault in about.faults)
     if about and about.citation:
         yield f"\n## How to cite\n\n```bibtex\n{_bibtex(first, about.citation)}\n```"
+
+
+def _title(newest: Sequence[Task]) -> str:
+    """The title of the tasks; of subsets ("JMMLU: anatomy") the part that they share."""
+    titles = list(dict.fromkeys(task.title or task.name for task in newest))
+    shared = {title.partition(": ")[0] for title in titles}
+    return titles[0] if len(titles) == 1 or len(shared) > 1 else shared.pop()
 
 
 def _rotated_templates(task: Task, rotated: Sequence[str]) -> str:
