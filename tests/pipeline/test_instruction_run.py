@@ -100,7 +100,7 @@ GOOD = {
 @pytest.mark.parametrize(
     ("id", "kwargs", "message"),
     [
-        ("en:punctuation:no_commas", {}, "m_ifeval_en-1.1-m-ifeval: document 2: unknown instruction"),
+        ("en:punctuation:no_commas", {}, "m_ifeval_en-1.1-m-ifeval: document 2: unknown"),
         ("en:startend:end_checker", {}, "document 2: en:startend:end_checker needs end_phrase"),
     ],
 )
