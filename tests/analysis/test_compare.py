@@ -219,6 +219,19 @@ def test_failed_documents_are_left_out_and_counted() -> None:
     assert row["left_out"] == {"baseline": 3, "other": 3}
 
 
+def test_a_task_of_which_every_document_failed_is_named() -> None:
+    asked = ScriptedBackend()
+    tasks = "jnli-1.3-0.2,mlogiqa_mcq_ja"
+    evaluate(asked, tasks="jnli-1.3-0.2", no_cache=True)
+    failures = {request.key: "no answer" for request in asked.asked}
+    first = evaluate(tasks=tasks, no_cache=True)
+    second = evaluate(ScriptedBackend(failures=failures), tasks=tasks, no_cache=True)
+    with pytest.raises(ResultError, match=r"jnli-1.3-0.2: acc: all 18 documents failed") as caught:
+        tenbin.compare(first, second)
+    assert "--cells" in caught.value.hint
+    assert len(tenbin.compare(first, second, cells=["mlogiqa_mcq_ja"]).table()) == 1
+
+
 def test_metrics_and_kinds_that_do_not_exist() -> None:
     first, second = evaluate(), evaluate(shortest())
     with pytest.raises(ResultError, match="no metric 'bleu'"):

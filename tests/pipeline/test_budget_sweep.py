@@ -307,3 +307,11 @@ def test_the_page_shows_the_distribution_and_no_part_as_a_score(tmp_path: Path) 
     assert list(summary.charts) == ["distribution-1-1"], "no chart of scores"
     assert {cell.role for cell in summary.runs[0].cells} == {"part"}
     assert "jcommonsenseqa 1.1" in summary.charts["distribution-1-1"].title
+
+
+def test_prompts_without_any_answer_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sweep", "--model", "scripted", "--tasks", "jcommonsenseqa", "--sample_data"]
+    words += ["--budget", "2x", "--no_cache", "--model_args", "not_finite=[INST]"]
+    assert main(words) == 3
+    said = capsys.readouterr().out
+    assert "without any answer, and so in no figure here: 1 prompt" in said

@@ -64,6 +64,12 @@ class _Sides:
         mine = _outcomes(outcomes[pair.first], pair.baseline.id, metric)
         theirs = _outcomes(outcomes[pair.second], pair.other.id, metric)
         both = measured(detail.aggregation, mine), measured(detail.aggregation, theirs)
+        for cell, own in zip((pair.baseline, pair.other), both, strict=True):
+            if own.failed and not own.documents:
+                raise ResultError(
+                    f"{cell.id}: {metric}: all {own.failed:,} documents failed in one of the runs",
+                    "--cells names the ids to compare",
+                )
         return cls(detail, (mine, theirs), both)
 
     @property
@@ -93,7 +99,10 @@ def compared_cell(
     better = sides.detail.higher_is_better
     members = [PairedMember("", first, second)]
     seed = abs(pair.baseline.config.seed)
-    found = compare_members(members, seed, better, sides.top, tests)
+    try:
+        found = compare_members(members, seed, better, sides.top, tests)
+    except ResultError as error:
+        raise ResultError(f"{pair.baseline.id}: {error.message}", error.hint) from error
     shown = shown_fields(found)
     mine, theirs = sides.outcomes
     return MetricComparison(

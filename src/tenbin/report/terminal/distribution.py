@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.analysis.sweep.distribution import PromptDistribution
+from tenbin.sandbox.printable import counted
 from tenbin.statistics.prompts.advice import Advice
 from tenbin.statistics.prompts.effects import LevelEffect
 
@@ -76,7 +77,10 @@ def _facts(found: PromptDistribution) -> Iterator[str]:
         f"({_span(spread.low, spread.high, found)})"
     )
     if found.failed:
-        yield f"failed: {found.failed:,} questions without an answer"
+        yield f"failed: {counted(found.failed, 'question')} without an answer"
+    if len(found.places) < found.prompts:
+        absent = counted(found.prompts - len(found.places), "prompt")
+        yield f"without any answer, and so in no figure here: {absent}"
 
 
 def _histogram(found: PromptDistribution) -> str:
