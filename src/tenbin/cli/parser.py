@@ -75,7 +75,8 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line.
 
     Args:
-        command: The command whose arguments are added; the others have a summary only.
+        command: The one command that it is for, with its arguments; None for all commands, with
+            their summaries only. A parser takes longer to make than to use.
     """
     parser: argparse.ArgumentParser = Parser(
         prog="tenbin",
@@ -87,16 +88,16 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tenbin {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, summary in COMMANDS.items():
-        if name != command:
+    if command is None:
+        for name, summary in COMMANDS.items():
             commands.add_parser(name, help=summary, add_help=False)
-            continue
-        module = import_module(f"tenbin.cli.{name.replace('-', '_')}")
-        examples = getattr(module, "EXAMPLES", "")
-        added = add_command(commands, name, summary, examples)
-        module.add_arguments(added)
-        if name not in _SILENT:
-            _add_log_options(added)
+        return parser
+    module = import_module(f"tenbin.cli.{command.replace('-', '_')}")
+    examples = getattr(module, "EXAMPLES", "")
+    added = add_command(commands, command, COMMANDS[command], examples)
+    module.add_arguments(added)
+    if command not in _SILENT:
+        _add_log_options(added)
     return parser
 
 
