@@ -12,6 +12,7 @@ from tenbin.backends.hf.backend import HfBackend
 from tenbin.backends.hf.model import packed_linear
 from tenbin.backends.hf.model.packed_linear import PackedLinears, _unavailable, rounded_up
 from tenbin.records import Generate, Score, Scores, Text
+from tenbin.timing import timed
 from tests.backends.tiny import make_model
 
 pytestmark = pytest.mark.skipif(_unavailable() is not None, reason=str(_unavailable()))
@@ -242,3 +243,18 @@ def test_exact_products_round_as_well_as_plain_ones(size: int) -> None:
         exact = error(layer(rows))
     assert packed.count == 1
     assert exact <= 1.3 * plain
+
+
+def test_packing_counts_as_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = PackedLinears._pack
+    stages = []
+    with timed() as timing:
+
+        def watched(self: PackedLinears, layers: list[torch.nn.Linear]) -> None:
+            stages.append(timing._current)
+            honest(self, layers)
+
+        monkeypatch.setattr(PackedLinears, "_pack", watched)
+        with PackedLinears(make_model("llama", 64)).installed():
+            stages.append(timing._current)
+    assert stages == ["model load", "other"]

@@ -21,6 +21,7 @@ from torch.nn.functional import linear
 
 from tenbin.backends.hf.model.memory import promised_ram
 from tenbin.backends.hf.model.ram import free_ram
+from tenbin.timing import stage
 
 _SHARE = 0.5
 """Part of the free RAM that packed copies may take; the rest is for activations and KV cache."""
@@ -91,6 +92,7 @@ class PackedLinears:
                     for layer in self._packed:
                         vars(layer).pop("forward", None)
 
+    @stage("model load")
     def _install(self) -> None:
         if not self._wanted:
             return

@@ -162,6 +162,8 @@ def _sequences(forward: Forward) -> list[list[Row]]:
         (shared + tokens(4), [tokens(1), tokens(3)]),
         (shared, [tokens(2)]),
         (tokens(1), [tokens(7)]),
+        # As long as the first: caches of several contexts are copied together.
+        (tokens(len(shared) + 23), [tokens(2), tokens(3)]),
     ]
     if window := _shortest_window(forward):
         groups.append((tokens(window + 19), [tokens(2), tokens(4)]))
