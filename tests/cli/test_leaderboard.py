@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,14 @@ def test_formats(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "acc ↑, n = 18 |" in written["md"] and "- a: not run" in written["md"]
     assert "first\\_model &" in written["latex"] and "\\toprule" in written["latex"]
     assert written["latex"].count("\\begin{tabular}") == written["latex"].count("\\end{tabular}")
+    assert "bold: best" in written["md"] and "* best" not in written["md"] + written["latex"]
+    notes = written["latex"].partition("\\footnotesize")[2]
+    assert "a: not run" in notes and "%" not in notes.replace("\\%", ""), "no comment: it is set"
+    shared = "mlogiqa\\_mcq $\\cdot$ default, 0-shot $\\cdot$ acc"
+    assert shared in written["latex"] and written["latex"].count("default, 0-shot") < 10
+    by_language = run(capsys, "leaderboard", str(folder), "--by", "language", "--format", "md")[1]
+    assert len(re.findall(r"\([+-]0\.\d{3}\)", by_language)) == 9, "the gap of nine languages"
+    assert "- With a sign: the difference to the same model's" in by_language
     file = tmp_path / "board.md"
     assert run(capsys, "leaderboard", str(folder), "--format", "md", "-o", str(file))[1] == ""
     assert file.read_text(encoding="utf-8") == written["md"]
@@ -151,7 +160,7 @@ def test_columns_of_one_id_are_told_apart(
         assert main([*start, *given]) == 0
     files = sorted(tmp_path.glob("*.json"))
     _, out, _ = run(capsys, "leaderboard", *map(str, files), "--by", "template")
-    assert "no ranks: jnli-1.3-0.2, 0-shot, jnli-1.3-0.2, 1-shot: no other model" in out
+    assert "no ranks: jnli-1.3-0.2 (0-shot), jnli-1.3-0.2 (1-shot): no other" in out
     chart = leaderboard_chart(build_leaderboard(read_sources(files)[0]), messages("en"))
     assert chart is not None
     drawn = json.dumps(chart.build(import_altair(), LIGHT).to_dict())

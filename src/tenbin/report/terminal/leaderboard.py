@@ -91,7 +91,7 @@ def cell_text(cell: LeaderboardCell, column: LeaderboardColumn, notes: Notes) ->
     if ranks := rank_text(cell):
         text += f" {ranks}"
     if cell.gap is not None:
-        text += f" ({cell.gap:+.{1 if column.unit else 3}f})"
+        text += f" ({gap_text(cell, column)})"
     for one in cell.differences:
         text += f" {notes.letter(f'{one.kind}: {one.text}')}"
     return text.rstrip()
@@ -102,6 +102,11 @@ def written(value: float, column: LeaderboardColumn) -> str:
     if column.top is None:
         return f"{value:.4g}"
     return f"{value:.1f}" if column.unit else f"{value:.3f}"
+
+
+def gap_text(cell: LeaderboardCell, column: LeaderboardColumn) -> str:
+    """The difference to English with its sign; empty where there is none."""
+    return "" if cell.gap is None else f"{cell.gap:+.{1 if column.unit else 3}f}"
 
 
 def rank_text(cell: LeaderboardCell) -> str:
@@ -123,6 +128,12 @@ def header_lines(column: LeaderboardColumn) -> list[str]:
     arrow = "↑" if column.higher_is_better else "↓"
     lines.append(f"{column.metric}{' %' if column.unit else ''} {arrow}")
     return lines if column.n is None else [*lines, f"n = {column.n:,}"]
+
+
+def common_lines(headers: Sequence[Sequence[str]]) -> list[str]:
+    """The lines that all headers of a section have; none of a single column."""
+    first, *others = headers
+    return [line for line in first if others and all(line in one for one in others)]
 
 
 def asked_text(column: LeaderboardColumn) -> str:
@@ -149,16 +160,16 @@ def _name_of(column: LeaderboardColumn, report: LeaderboardReport) -> str:
         return column.label
     # By language and by template, labels repeat from section to section, and an id with its shots.
     same = [one for one in report.columns if one.id == column.id]
-    return column.id if len(same) == 1 else f"{column.id}, {column.shots}-shot"
+    return column.id if len(same) == 1 else f"{column.id} ({column.shots}-shot)"
 
 
-def legend(report: LeaderboardReport) -> list[str]:
-    """What marks and numbers mean, as far as there are any."""
+def legend(report: LeaderboardReport, best: str = BEST) -> list[str]:
+    """What marks and numbers mean, as far as there are any; `best` marks the best score."""
     cells = [cell for row in report.cells for cell in row]
     lines = []
     if any(cell.best for cell in cells):
         lines.append(
-            f"{BEST} best; {TIED} not shown to differ from it (paired test, corrected for the "
+            f"{best} best; {TIED} not shown to differ from it (paired test, corrected for the "
             "number of models); n: documents that all ranked models scored."
         )
     if any(cell.rank_low is not None for cell in cells):
@@ -166,7 +177,7 @@ def legend(report: LeaderboardReport) -> list[str]:
     if any(cell.differences for cell in cells):
         lines.append("A score with a letter but without ranks is not comparable with its column.")
     if any(cell.gap is not None for cell in cells):
-        lines.append("In brackets: the difference to the same model's score in English.")
+        lines.append("With a sign: the difference to the same model's score in English.")
     return lines
 
 
@@ -192,10 +203,7 @@ class _Column:
 
 def _without_common(columns: Sequence[_Column]) -> tuple[list[str], list[_Column]]:
     """Header lines that all columns of a section share, and the columns without them."""
-    first, *others = columns
-    common = [line for line in first.header if all(line in one.header for one in others)]
-    if not others:
-        common = []
+    common = common_lines([one.header for one in columns])
     return common, [
         replace(one, header=[line for line in one.header if line not in common]) for one in columns
     ]

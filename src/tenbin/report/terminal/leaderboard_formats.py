@@ -15,7 +15,9 @@ from tenbin.analysis.leaderboard.report import (
 from tenbin.analysis.leaderboard.table import COLUMNS, rows
 from tenbin.report.terminal.leaderboard import (
     Notes,
-    asked_text,
+    common_lines,
+    gap_text,
+    header_lines,
     legend,
     rank_text,
     reason_lines,
@@ -26,6 +28,7 @@ from tenbin.sandbox.printable import visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
+_BOLD = "bold:"
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -38,6 +41,7 @@ _LATEX = {
     "→": r"$\to$",
     "×": r"$\times$",
     "±": r"$\pm$",
+    "·": r"$\cdot$",
 }
 
 
@@ -65,10 +69,10 @@ def markdown_text(report: LeaderboardReport) -> str:
     notes = Notes()
     lines: list[str] = []
     for section, places in sections(report):
-        lines += [f"### {_markdown(section)}", ""]
-        columns = [report.columns[at] for at in places]
-        lines.append(_piped(["model", *(_markdown(_title(column)) for column in columns)]))
-        lines.append(_piped(["---", *("---:" for _ in columns)]))
+        common, headers = _headers(report, places)
+        lines += [f"### {_markdown(' · '.join([section, *common]))}", ""]
+        lines.append(_piped(["model", *(_markdown(", ".join(one)) for one in headers)]))
+        lines.append(_piped(["---", *("---:" for _ in places)]))
         for model, cells in zip(report.models, report.cells, strict=True):
             own = [
                 _cell(cells[at], report.columns[at], notes, _markdown, "**{}**", " <sup>{}</sup>")
@@ -76,19 +80,17 @@ def markdown_text(report: LeaderboardReport) -> str:
             ]
             lines.append(_piped([_markdown(model.name), *own]))
         lines.append("")
-    below = [*notes.lines(), *reason_lines(report), *legend(report)]
+    below = [*notes.lines(), *reason_lines(report), *legend(report, _BOLD)]
     return "\n".join([*lines, *(f"- {_markdown(line)}" for line in below), ""])
 
 
 def latex_text(report: LeaderboardReport) -> str:
-    """A booktabs table for each section (`\\usepackage{booktabs}`); notes as comments below it."""
+    """A booktabs table for each section (`\\usepackage{booktabs}`); notes below them."""
     notes = Notes()
     lines = ["% \\usepackage{booktabs}; with Japanese names: lualatex or xelatex and a font"]
     for section, places in sections(report):
-        columns = [report.columns[at] for at in places]
-        lines += [f"% {visible(section)}", f"\\begin{{tabular}}{{l{'r' * len(columns)}}}"]
-        lines += ["\\toprule", _row(["model", *(_latex(_title(one)) for one in columns)])]
-        lines.append("\\midrule")
+        lines += [f"% {visible(section)}", f"\\begin{{tabular}}{{l{'r' * len(places)}}}"]
+        lines += ["\\toprule", *_latex_head(report, section, places), "\\midrule"]
         for model, cells in zip(report.models, report.cells, strict=True):
             own = [
                 _cell(cells[at], report.columns[at], notes, _latex, "\\textbf{{{}}}", "$^{{{}}}$")
@@ -96,16 +98,33 @@ def latex_text(report: LeaderboardReport) -> str:
             ]
             lines.append(_row([_latex(model.name), *own]))
         lines += ["\\bottomrule", "\\end{tabular}", ""]
-    below = [*notes.lines(), *reason_lines(report), *legend(report)]
-    return "\n".join([*lines, *(f"% {visible(line)}" for line in below), ""])
+    below = [*notes.lines(), *reason_lines(report), *legend(report, _BOLD)]
+    noted = [f"\\noindent {_latex(line)}\\par" for line in below]
+    return "\n".join([*lines, *(["{\\footnotesize", *noted, "}"] if noted else []), ""])
 
 
-def _title(column: LeaderboardColumn) -> str:
-    asked = asked_text(column)
-    arrow = "↑" if column.higher_is_better else "↓"
-    metric = f"{column.metric}{' %' if column.unit else ''} {arrow}"
-    metric += "" if column.n is None else f", n = {column.n:,}"
-    return f"{column.label} {asked}, {metric}" if asked else f"{column.label}, {metric}"
+def _latex_head(report: LeaderboardReport, section: str, places: Sequence[int]) -> list[str]:
+    """A line for what all columns share, and one for each line of their headers."""
+    common, headers = _headers(report, places)
+    count = len(places)
+    shared = _latex(" · ".join([section, *common]))
+    lines = [
+        f" & \\multicolumn{{{count}}}{{c}}{{{shared}}} \\\\",
+        f"\\cmidrule(l){{2-{count + 1}}}",
+    ]
+    height = max(map(len, headers))
+    for at in range(height):
+        # Short headers stand at the foot, above their numbers.
+        parts = [one[at - height + len(one)] if at >= height - len(one) else "" for one in headers]
+        lines.append(_row(["model" if at == height - 1 else "", *map(_latex, parts)]))
+    return lines
+
+
+def _headers(report: LeaderboardReport, places: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """What all columns of a section share, and what stands above each."""
+    headers = [header_lines(report.columns[at]) for at in places]
+    common = common_lines([one[1:] for one in headers])
+    return common, [[one[0], *(line for line in one[1:] if line not in common)] for one in headers]
 
 
 def _cell(
@@ -120,8 +139,8 @@ def _cell(
         return escape("–") + raised.format(notes.letter(cell.missing or "no score"))
     value = written(cell.value, column)
     text = bold.format(value) if cell.best else f"{value}=" if cell.tied else value
-    if ranks := rank_text(cell):
-        text += f" {escape(f'({ranks})')}"
+    if known := ", ".join(filter(None, (rank_text(cell), gap_text(cell, column)))):
+        text += f" {escape(f'({known})')}"
     if cell.differences:
         letters = [notes.letter(f"{one.kind}: {one.text}") for one in cell.differences]
         text += raised.format(",".join(letters))

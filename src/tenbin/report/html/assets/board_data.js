@@ -32,7 +32,7 @@ export class Board {
   /** What a column is called outside its section: its id, with shots where columns share it. */
   nameOf(at) {
     const { id, shots } = this.columns[at];
-    return this.columns.filter((column) => column.id === id).length > 1 ? `${id}, ${shots}-shot` : id;
+    return this.columns.filter((column) => column.id === id).length > 1 ? `${id} (${shots}-shot)` : id;
   }
 
   /** Different values of a fact of the columns, such as `language`. */
