@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from tenbin.cli import main, tasks
 from tenbin.pipeline import suite_cost
+from tenbin.report.terminal.console import PlainConsole
 from tests.tasks.lm_eval.test_grouping import TASK, registry
 
 Command = Callable[..., tuple[int, str]]
@@ -181,3 +183,14 @@ def test_the_grammar_of_formats_is_listed_with_its_rules(
     assert levels["language"] == {"1": "english"}
     assert levels["marks"] == {"0": "plain", "1": "square", "3": "heading"}
     assert main(["tasks", "--formats", "jsquad"]) == 1
+
+
+def test_suites_fit_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is said of a suite is broken between words, not by the terminal inside them."""
+    shown = PlainConsole(width=80, force_terminal=True, color_system=None)
+    monkeypatch.setattr("tenbin.report.terminal.console.make_console", lambda: shown)
+    assert main(["tasks", "--suites"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 20 and max(cell_len(line.rstrip()) for line in lines) <= 80

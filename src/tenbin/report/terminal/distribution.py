@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.analysis.sweep.distribution import PromptDistribution
+from tenbin.report.terminal.console import print_note
 from tenbin.sandbox.printable import counted
 from tenbin.statistics.prompts.advice import Advice
 from tenbin.statistics.prompts.effects import LevelEffect
@@ -40,21 +41,21 @@ def print_distribution(
     )
     console.print(Text(title, style="bold"))
     for line in _facts(found):
-        console.print(Text(f"  {line}"), soft_wrap=True)
+        print_note(console, f"  {line}")
     console.print()
     console.print(Text(f"  {_histogram(found)}"), soft_wrap=True)
     console.print(_quantile_table(found))
     for line in _warnings(found):
-        console.print(Text(f"  {line}", style="yellow"), soft_wrap=True)
+        print_note(console, f"  {line}", "yellow")
     console.print(_place_table(found))
     if found.effects:
         shown = [one for one in found.effects if one.p_value < _LEVEL]
         if shown:
             console.print(_effect_table(found, shown))
         for line in _effect_lines(found, shown):
-            console.print(Text(f"  {line}"), soft_wrap=True)
+            print_note(console, f"  {line}")
     for line in _advice_lines(found, run_in_full):
-        console.print(Text(f"  {line}"), soft_wrap=True)
+        print_note(console, f"  {line}")
     console.print()
 
 

@@ -16,7 +16,7 @@ from tenbin.analysis.option_order.report import (
     TemplateOrder,
 )
 from tenbin.analysis.sweep.score import Score
-from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.report.terminal.console import made_visible, make_console, print_note
 from tenbin.sandbox.printable import counted
 from tenbin.statistics.columns import Spread
 
@@ -31,10 +31,10 @@ def print_option_order(report: OptionOrderReport, console: Console | None = None
         console.print(Text(_title(one), style="bold"), soft_wrap=True)
         console.print(_table(one))
         for line in _lines(one):
-            console.print(Text(f"  {line}"), soft_wrap=True)
+            print_note(console, f"  {line}")
         console.print()
     for note in report.notes:
-        console.print(Text(f"option order of {note}", style="dim"), soft_wrap=True)
+        print_note(console, f"option order of {note}", "dim")
 
 
 def _title(found: TemplateOrder) -> str:

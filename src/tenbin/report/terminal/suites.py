@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tenbin.pipeline.suite_cost import SPACED, UNSPACED, Rate, TaskCost
+from tenbin.report.terminal.console import print_note
 from tenbin.tasks.groups import SuiteBlock
 
 _NO_GROUP = "in no average"
@@ -36,7 +37,7 @@ def print_suite(
         rate: How fast this machine is.
     """
     console.print(Text(f"{name}: {suite.title}", style="bold"))
-    console.print(Text(suite.about), soft_wrap=True)
+    print_note(console, suite.about)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("profile", "task" if each else "average"):
         table.add_column(title, overflow="fold")
@@ -77,7 +78,7 @@ def print_method(
             "is less, and generation one text at a time far less"
         )
     for line in lines:
-        console.print(Text(line, style="dim"), soft_wrap=True)
+        print_note(console, line, "dim")
 
 
 def _by_group(found: Sequence[TaskCost]) -> list[tuple[str, str, list[TaskCost]]]:

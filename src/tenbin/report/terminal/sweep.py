@@ -12,7 +12,7 @@ from tenbin.analysis.sweep.differences import AllTogether, OptionDifference
 from tenbin.analysis.sweep.report import SweepReport
 from tenbin.analysis.sweep.score import Score
 from tenbin.analysis.sweep.task_sweep import OptionReport, TaskSweep
-from tenbin.report.terminal.console import made_visible, make_console
+from tenbin.report.terminal.console import made_visible, make_console, print_note
 from tenbin.report.terminal.distribution import print_distribution
 from tenbin.report.terminal.run_notes import (
     choice_lines,
@@ -38,7 +38,7 @@ def print_sweep(report: SweepReport, console: Console | None = None) -> None:
     for task in report.tasks:
         console.print(_options_table(task))
         for line in _conclusions(task):
-            console.print(Text(f"  {line}"), soft_wrap=True)
+            print_note(console, f"  {line}")
         console.print()
     if report.command:
         console.print(Text("to use the chosen templates:", style="bold"))
@@ -50,9 +50,9 @@ def print_run_notes(result: RunResult, console: Console | None = None) -> None:
     console = console or make_console()
     result = made_visible(result)
     for line in [*partial_lines(result), *unscored_lines(result)]:
-        console.print(Text(line, style="bold yellow"), soft_wrap=True)
+        print_note(console, line, "bold yellow")
     for line in [*choice_lines(result), *usage_lines(result.usage)]:
-        console.print(Text(line, style="dim"), soft_wrap=True)
+        print_note(console, line, "dim")
 
 
 def _print_overview(report: SweepReport, console: Console) -> None:
