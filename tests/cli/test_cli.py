@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("cache")
 
+SAMPLE_JGLUE = ROOT / "src" / "tenbin" / "catalog" / "sample_data" / "jglue_v1.1"
 SCRIPTED = ["--model", "scripted", "--sample_data"]
 
 
@@ -113,6 +115,25 @@ def test_preview_jsonl_has_the_documented_keys(capsys: pytest.CaptureFixture[str
     assert {"task", "doc_id", "prompt", "continuations", "target", "stop"} <= set(rows[0])
     assert rows[0]["continuations"] is None and rows[0]["stop"] == ["<NL>"]
     assert len(rows[2]["continuations"]) == 4 and rows[2]["stop"] == []
+
+
+def test_preview_shows_the_prompts_that_a_run_of_a_suite_asks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = ("preview", "--suite", "jp_stable", "--limit", "1", "--format", "jsonl")
+    code, out, _ = run(capsys, *suite, "--sample_data")
+    shown = {row["task"]: row["num_fewshot"] for row in map(json.loads, out.splitlines())}
+    assert code == 0 and shown["jnli-1.1-0.2"] == 3
+    for task in ("jnli", "jsquad", "jcommonsenseqa"):
+        shutil.copytree(SAMPLE_JGLUE / task, tmp_path / "jglue_v1.1" / task)
+    # Two sample rows of a subject cannot give the suite's five examples.
+    code, out, _ = run(capsys, "preview", "--suite", "japanese", "--limit", "1", "--sample_data")
+    assert code == 0 and "row-" in out
+    code, out, err = run(capsys, *suite, "--data_dir", str(tmp_path))
+    assert code == 1 and "--skip_missing" in err
+    code, out, err = run(capsys, *suite, "--data_dir", str(tmp_path), "--skip_missing")
+    assert code == 0 and "left out" in err and "marc_ja" not in out
+    assert {json.loads(line)["task"] for line in out.splitlines()} == {*shown} - {"marc_ja-1.1-0.2"}
 
 
 def test_preview_text_shows_the_prompt_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,7 @@ def execute(options: argparse.Namespace) -> int:
     setups = choose_cells(config)
     listener = open_progress()
     data = load_data(config, setups, listener.transfer)
+    setups = data.kept(setups)
     for notice in data.notices():
         listener.message(notice)
     tokenizer = _open_tokenizer(options, config, listener.message)

@@ -238,7 +238,7 @@ class RunConfig(OptionsRecord):
     skip_missing: bool = option(
         values.SWITCH, False, DATA, "",
         "leave out tasks whose data cannot be had, and say so; otherwise that is an error",
-        commands=("run", "sweep", "watch"), recorded="when set",
+        commands=("run", "sweep", "watch", "preview", "doctor"), recorded="when set",
     )  # fmt: skip
     offline: bool = option(
         values.SWITCH, False, DATA, "", "never download; use the cache", also=("data",)

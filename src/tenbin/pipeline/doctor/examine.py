@@ -67,6 +67,7 @@ def examine(config: RunConfig, listener: Listener) -> Examination:
     """
     setups = choose_cells(config, every_template=True)
     data = load_data(config, setups, listener.transfer)
+    setups = data.kept(setups)
     notices = [*number_notices(config, setups), *data.notices()]
     for notice in notices:
         listener.message(notice)
