@@ -23,10 +23,14 @@ COSTLY = (
     "backends/openai/test_llama.py",
     "backends/hf/test_smollm.py",
     "crash/",
+    "golden/",
+    "pipeline/test_doctor.py",
+    "plugin/",
     "report/html/",
     "test_documented_command.py",
 )
-"""Tests with something in common that takes long to make: a cluster, a server, a report."""
+"""Tests with something in common that takes long to make: a cluster, a server, a report, the
+prompts of all tasks."""
 
 
 @pytest.hookimpl(optionalhook=True)
