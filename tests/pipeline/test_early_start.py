@@ -193,8 +193,11 @@ tenbin.files.disk_list.CHUNK = 4
 """
 
 
-@pytest.mark.parametrize("prompts", ["", SLOW_PROMPTS], ids=["waiting", "making prompts"])
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("prompts", "sent", "code"),
+    [("", signal.SIGTERM, 143), (SLOW_PROMPTS, signal.SIGINT, 130)],
+    ids=["waiting", "making prompts"],
+)
 def test_a_stop_during_the_load_ends_it(
     folder: Path, tmp_path: Path, sent: signal.Signals, code: int, prompts: str
 ) -> None:
