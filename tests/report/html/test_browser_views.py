@@ -216,12 +216,29 @@ def test_a_sweep_shows_every_template(sweep_run: Path, tmp_path: Path, open_page
     assert heat.locator("tbody tr").count() == 2
     assert heat.locator("thead th").all_inner_texts()[1:-2] == ["0.2", "0.3", "0.4", "0.5", "0.6"]
     assert heat.locator("td.best").count() == 2 and heat.locator("td.chosen").count() == 2
+    best = heat.locator("tbody tr", has_text="jnli").locator("td.best")
+    above = max(0.0, (float(best.locator("a").inner_text()) - 1 / 3) / (1 - 1 / 3))
+    assert f"{round(45 * above)}%" in best.get_attribute("style"), "from chance, not from the worst"
     shown = page.locator("main").inner_text()
     assert shown.count("Honest score") == 3, "a column and a line for each task"
     assert shown.count("Chosen on ") == 2
     assert (tmp_path / "figures" / "templates-1.png").stat().st_size > 5_000
     page.get_by_role("link", name="0.4").first.click()
     assert listed(page) == 18
+
+
+def test_two_templates_among_many_tasks_are_no_sweep_to_open_on(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    tasks = ["jnli-1.3-0.2", "jnli-1.3-0.3", "mlogiqa_mcq"]
+    evaluate(
+        ScriptedBackend(), tasks, limit=2, sample_data=True, no_cache=True,
+        output_path=tmp_path / "r.json",
+    )  # fmt: skip
+    write_report([tmp_path / "r.json"], tmp_path / "r.html")
+    page = open_page(tmp_path / "r.html")
+    assert page.locator('nav a[aria-current="page"]').inner_text() == "Languages"
+    assert page.locator('nav a[data-view="templates"]').count() == 1
 
 
 def test_a_sweep_on_a_budget_shows_its_distribution(tmp_path: Path, open_page: OpenPage) -> None:

@@ -26,7 +26,7 @@ export class Board {
   /** Sections that hold what no suite brought have names of the interface. */
   sectionTitle(name, columns) {
     if (columns.every(({ at }) => this.columns[at].kind === "group") && name === "groups") return say("groups");
-    return name === "tasks" ? say("tasks") : name;
+    return name === "tasks" ? say("section_tasks") : name;
   }
 
   /** What a column is called outside its section: its id, with shots where columns share it. */

@@ -67,6 +67,15 @@ export function chanceOf(metric, chance) {
   return chance !== null && chance !== undefined && /^(balanced_)?acc/.test(metric.name) ? chance : null;
 }
 
+/** How dark a score is shaded, 0 to 1 from chance to the full score; null for what has no such scale. */
+export function shadeOf({ value, unit, up }, chance) {
+  const top = unit === "%" ? 100 : 1;
+  if (value === null || value < 0 || value > top) return null;
+  const floor = chance ?? 0;
+  const share = Math.max(0, (value / top - floor) / (1 - floor));
+  return up ? share : 1 - share;
+}
+
 /** Chance of a group: that of its tasks if it is the same, or if documents weigh the same. */
 export function groupChance(run, group) {
   const cells = group.members.map((id) => RUNS[run].cells[cellById(run, id)]);

@@ -2,7 +2,7 @@
 
 import { foreign, make, say, scroller } from "./elements.js";
 import { bare, span } from "./numbers.js";
-import { RUNS, chanceOf, samplesLink } from "./cells.js";
+import { RUNS, chanceOf, samplesLink, shadeOf } from "./cells.js";
 import { runLabel } from "./runs.js";
 import { metricName } from "./whisker.js";
 
@@ -45,7 +45,7 @@ export function mapTable(rows) {
         make("tbody", {}, rows.map((row) => mapRow(row, languages, several))),
       ),
     ),
-    make("figcaption", {}, say("language_map"), ". ", make("span", { class: "note" }, say("language_map_note"))),
+    make("figcaption", {}, say("language_map"), say("full_stop"), make("span", { class: "note" }, say("language_map_note"))),
   );
 }
 
@@ -62,13 +62,8 @@ function mapRow(row, languages, several) {
 
 function mapCell(row, cell) {
   const [metric] = cell.metrics;
-  const chance = chanceOf(metric, cell.samples?.chance);
-  const top = metric.unit === "%" ? 100 : 1;
   const made = make("td", {}, make("a", { class: "bare", href: samplesLink(row.run, cell.id) }, bare(metric.value, metric.unit)), make("span", { class: "interval" }, span(metric.low, metric.high, metric.unit)));
-  if (metric.value === null || metric.value < 0 || metric.value > top) return made;
-  // From chance to the full score: what a model is able to is above chance.
-  const floor = chance ?? 0;
-  const share = Math.max(0, (metric.value / top - floor) / (1 - floor));
-  made.style.background = `color-mix(in srgb, var(--accent) ${Math.round(45 * (metric.up ? share : 1 - share))}%, transparent)`;
+  const share = shadeOf(metric, chanceOf(metric, cell.samples?.chance));
+  if (share !== null) made.style.background = `color-mix(in srgb, var(--accent) ${Math.round(45 * share)}%, transparent)`;
   return made;
 }

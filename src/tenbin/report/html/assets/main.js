@@ -37,12 +37,19 @@ const VIEWS = [
 /** Runs beyond which a page is wider, for their columns. */
 const MANY_RUNS = 4;
 
+/** Cells of a run whose templates, shots or seeds stand in the matrix of a sweep; all of one on a budget. */
+function sweptCells(run) {
+  const sweep = SUMMARY.sweeps?.[run];
+  if (!sweep) return 0;
+  return sweep.distributions.length || sweep.error ? Infinity : sweep.tasks.flatMap((task) => task.options.flatMap((option) => option.ids)).length;
+}
+
 /** The view that a page opens on: a sweep on its matrix, a run over languages on their map. */
 function openingView() {
   const mapped = languageMaps().reduce((sum, row) => sum + row.cells.size, 0);
   const scored = RUNS[0]?.cells.filter((cell) => cell.role === "score").length ?? 0;
   const single = RUNS.length === 1 && !SUMMARY.curve;
-  const wanted = !single ? null : SUMMARY.sweeps?.[0] ? "templates" : mapped > scored / 2 ? "languages" : null;
+  const wanted = !single ? null : sweptCells(0) > scored / 2 ? "templates" : mapped > scored / 2 ? "languages" : null;
   return VIEWS.find(([name]) => name === wanted) ?? VIEWS[0];
 }
 

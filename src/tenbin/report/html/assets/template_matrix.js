@@ -2,7 +2,7 @@
 
 import { foreign, make, say, scroller } from "./elements.js";
 import { bare, interval } from "./numbers.js";
-import { samplesLink } from "./cells.js";
+import { RUNS, cellById, chanceOf, samplesLink, shadeOf } from "./cells.js";
 import { metricName } from "./whisker.js";
 
 /** An option's name: its template, and its shots if options differ in them. */
@@ -10,7 +10,7 @@ export function optionName(option) {
   return option.ids.some((id) => id.split("@").slice(1).join("@").includes("shot")) ? `${option.template}, ${say("shots_of", { n: option.shots })}` : String(option.template);
 }
 
-/** Tasks by templates; darker is better on the task's own scale. Every cell leads to its documents. */
+/** Tasks by templates; darker is farther above chance. Every cell leads to its documents. */
 export function templateMatrix(sweep, run) {
   const names = [...new Set(sweep.tasks.flatMap((task) => task.options.map(optionName)))];
   const chosen = sweep.tasks.some((task) => task.choice);
@@ -28,7 +28,7 @@ export function templateMatrix(sweep, run) {
         make("tbody", {}, sweep.tasks.map((task) => matrixRow(task, names, run, chosen))),
       ),
     ),
-    make("figcaption", {}, say("heat_caption"), ". ", make("span", { class: "note" }, say("heat_note"), " ", say("templates_note"))),
+    make("figcaption", {}, say("heat_caption"), say("full_stop"), make("span", { class: "note" }, say("heat_note"), " ", say("templates_note"))),
   );
 }
 
@@ -50,7 +50,9 @@ function matrixCell(task, at, run) {
   const marks = [at === task.best ? "best" : "", at === task.choice?.option ? "chosen" : ""].join(" ");
   const said = [at === task.best ? say("best") : null, at === task.choice?.option ? say("chosen_option") : null].filter(Boolean);
   const cell = make("td", { class: marks }, make("a", { class: "bare", href: samplesLink(run, option.ids[0]) }, bare(option.value, task.unit)), said.length ? make("span", { class: "off-screen" }, ` (${said.join(", ")})`) : null, make("span", { class: "interval" }, interval(option, task.unit)));
-  const share = task.spread.range > 0 ? (option.value - task.spread.lowest) / task.spread.range : 0.5;
-  cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round(34 * (task.higher_is_better ? share : 1 - share))}%, transparent)`;
+  // A scale of the row's own would show options that differ by chance as black and white.
+  const chance = RUNS[run].cells[cellById(run, option.ids[0])]?.samples?.chance;
+  const share = shadeOf({ value: option.value, unit: task.unit, up: task.higher_is_better }, chanceOf({ name: task.metric }, chance));
+  if (share !== null) cell.style.background = `color-mix(in srgb, var(--accent) ${Math.round(45 * share)}%, transparent)`;
   return cell;
 }
