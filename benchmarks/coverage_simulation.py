@@ -154,6 +154,9 @@ PAIRS = [
       for n in (80, 1000) for won, lost in ((0.15, 0.05), (0.1, 0.1), (0.03, 0.0))),
     *((f"{n} paragraphs, correlation {rho}", n, 4, rho, won, lost)
       for n, rho in ((40, 0.1), (20, 0.4)) for won, lost in ((0.15, 0.05), (0.1, 0.1))),
+    ("40 paragraphs, correlation 0.9", 40, 4, 0.9, 0.03, 0.0),
+    ("80 items in 10 languages, correlation 0.9", 80, 10, 0.9, 0.03, 0.0),
+    ("12 items in 10 languages, correlation 0.9", 12, 10, 0.9, 0.1, 0.0),
 ]  # fmt: skip
 """Name, paragraphs, their questions, how many of these are of one mind, shares won and lost."""
 

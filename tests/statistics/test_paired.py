@@ -229,6 +229,26 @@ def test_an_uncorrected_family_rejects_too_often() -> None:
     assert raw / 400 > 0.2 and corrected / 400 <= 0.05
 
 
+def test_clusters_that_change_as_a_whole_are_not_taken_for_single_documents() -> None:
+    """Few of 40 paragraphs are won, nearly each as a whole: as if one document had been added, the
+    interval covers 74 %."""
+    generator = np.random.default_rng(12)
+    names = [f"p{at // 4:02}" for at in range(160)]
+    like, found = measured("mean", outcomes([1.0] * 160, names)), []
+    for _ in range(250):
+        alike, own = np.repeat(generator.random(40), 4), generator.random(160)
+        won = np.where(generator.random(160) < 0.9, alike, own) < 0.03
+        found.append(compare(with_values(like, np.zeros(160)), with_values(like, 1.0 * won)))
+    assert np.mean([one.low <= 0.03 <= one.high for one in found]) > 0.88
+
+
+def test_nothing_changed_in_clusters_says_no_more_than_their_number() -> None:
+    names = [f"p{at // 10}" for at in range(120)]
+    alone = compare(*sides([1.0] * 12, [1.0] * 12))
+    found = compare(*sides([1.0] * 120, [1.0] * 120, names))
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
+
+
 def test_swap_test_and_interval_of_confusion_scores_keep_their_level() -> None:
     generator = np.random.default_rng(9)
     clusters, size = 60, 3

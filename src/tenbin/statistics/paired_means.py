@@ -108,9 +108,10 @@ class PairedMeans:
             return None
         if self.binary:
             assert self.top is not None
-            # In units of a document of this stratum, so that what is added is one document.
+            # In documents of this stratum.
             unit = float(sizes.sum() / self.documents[rows].sum())
-            low, high = _bonett_price(steps / self.top / unit, sizes / unit, level)
+            added = _usual_size(self.steps[rows] / self.top / unit, sizes / unit)
+            low, high = _bonett_price(steps / self.top / unit, sizes / unit, added, level)
             return min(low * self.top, mean), max(high * self.top, mean)
         if self.top is not None and len(self.steps) < FEW:
             low, high = self._bounded(rows).interval(level)
@@ -188,16 +189,24 @@ class PairedMeans:
         return found * self.top if found <= 1 else None
 
 
-def _bonett_price(steps: Array, sizes: Array, level: float) -> tuple[float, float]:
-    """A t interval after adding one document won and one lost (Bonett and Price, 2012).
+def _usual_size(steps: Array, sizes: Array) -> float:
+    """By how many documents a cluster differs that differs at all; at least one. Where none does,
+    those of a cluster may all go together."""
+    total = float(abs(steps).sum())
+    return max(1.0, float((steps**2).sum()) / total if total else float(sizes.mean()))
 
-    Where few documents differ, the observed differences vary too little, and not at all where none
+
+def _bonett_price(steps: Array, sizes: Array, added: float, level: float) -> tuple[float, float]:
+    """A t interval after adding one document won and one lost (Bonett and Price, 2012); of clusters
+    that differ as a whole, as many documents as that is.
+
+    Where few clusters differ, the observed differences vary too little, and not at all where none
     does.
     """
     import numpy as np
 
-    more = np.concatenate([steps, [1.0, -1.0]])
-    weights = np.concatenate([sizes, [1.0, 1.0]])
+    more = np.concatenate([steps, [added, -added]])
+    weights = np.concatenate([sizes, [added, added]])
     mean = float(more.sum() / weights.sum())
     influence = (more - mean * weights) / weights.sum()
     count = len(more)
