@@ -121,6 +121,8 @@ def test_commands(
         ({"tasks": "jnli", "batch_size": "auto:4"}, "auto measures"),
         ({"tasks": "jnli", "apply_chat_template": "tool_use"}, "default template"),
         ({"tasks": "jnli", "gen_kwargs": "until=x"}, "belong to the task"),
+        ({"tasks": "jnli", "gen_kwargs": '{"temperature": 0.5}'}, "instead of lm-eval's JSON"),
+        ({"tasks": "jnli", "model_args": '{"pretrained": "x"}'}, "instead of lm-eval's JSON"),
         ({"tasks": "jnli", "log_samples": True}, "always stored"),
     ],
 )

@@ -28,7 +28,9 @@ BOMB = (
         (BOMB, "stands for over 100,000 values"),
         ("a: [" + "x," * 100_000 + "]", "stands for over 100,000 values"),
         ("a: &a [*a]", "contains itself"),
-        ("a: " + "9" * 5_000, "cannot be read"),
+        ("a: " + "9" * 5_000, "whole number of more than 250 digits"),
+        ("a: 0x" + "f" * 5_000, "whole number of more than 250 digits"),  # Python cannot show it
+        ("a: 1" + ":59" * 1_000_000, "whole number of more than 250 digits"),  # reads for hours
         ("a: 2024-13-01", "cannot be read"),
         ("a: !!timestamp x", "cannot be read"),
         ("a: !!python/object:os.system {}", "not valid YAML"),

@@ -34,6 +34,7 @@ FILES = {
     "unknown.yaml": f"task: unknown{PLAIN}metric_list: [{{metric: no_such_metric}}]\n",
     "both.yaml": f"task: both{PLAIN}recipe: x\nuse_prompt: y\n",
     "group.yaml": "group: mine\ntask: [plain, docs]\n",
+    "tagged.yaml": f"task: tagged{PLAIN}metadata: !no_such_tag x\n",
     "lost.yaml": "group: lost\ntask: [plain, nowhere]\n",
     "broken.yaml": "task: [unclosed\n",
     "own.yaml": f"task: own\nlanguage: ja{CHOICE}",
@@ -55,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_file_is_counted_and_nothing_runs(folder: Path) -> None:
     census = take_census([folder], Reach((folder,)))
     assert (census.groups, census.tags, census.malformed) == (2, 2, 1)
-    assert (census.classes, census.media, census.text, census.tasks) == (1, 1, 10, 12)
+    assert (census.classes, census.media, census.text, census.tasks) == (1, 1, 11, 13)
     # plain, hidden, docs, packaged, unknown and own; of these unknown has a metric of no name.
     assert (census.translated, census.runnable) == (6, 3)
     assert (census.with_trust, census.with_packages) == (4, 5)
@@ -74,7 +75,7 @@ def test_every_refusal_names_file_key_and_remedy(folder: Path) -> None:
     assert {"doc_to_image", "unsafe_code", "class", "recipe", "use_prompt"} < refused.keys()
     assert "nowhere" in refused["the group"].reason
     assert "no_such_metric" in refused["metric_list, filter_list"].reason
-    assert all(one.reason and one.remedy for one in refused.values() if one.key != "the file")
+    assert all(one.reason and one.remedy for one in refused.values())
     assert all(Path(one.example).is_file() for one in refused.values())
 
 
@@ -92,8 +93,8 @@ def test_a_file_counts_once_for_each_reason(folder: Path) -> None:
 def test_the_command_informs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--include_path", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert "12 tasks, 2 groups, 2 tags" in out
-    assert "60.0 %" in out and "30.0 %" in out
+    assert "13 tasks, 2 groups, 2 tags" in out
+    assert "54.5 %" in out and "27.2 %" in out
     assert "1 refused: unsafe_code: scoring runs the code that the model writes" in out
     assert f"such as {folder / 'code.yaml'}" in out
     assert "no_such_package_census (1)" in out

@@ -60,6 +60,15 @@ metric_list:
   - {metric: acc}
   - {metric: f1, aggregation: !function own.share, higher_is_better: true}
 """,
+    "filtered": """
+output_type: generate_until
+doc_to_text: "{{q}}"
+doc_to_target: "{{q}}"
+metric_list: [{metric: exact_match}]
+filter_list:
+  - name: own
+    filter: [{function: custom, filter_fn: !function own.questions}, {function: take_first}]
+""",
     "registered": """
 output_type: generate_until
 doc_to_text: "{{q}}"
@@ -103,6 +112,10 @@ def share(items):
 
 def first(items):
     return items[0]
+
+
+def questions(resps, docs):
+    return [[doc["q"] for _ in answers] for answers, doc in zip(resps, docs)]
 
 
 def overlap(references, predictions):
@@ -221,6 +234,15 @@ def test_groups_of_files(folder: Path) -> None:
         "top: 2 of 3 tasks lack the metric f1",
         "top: no task of the group has the metric extra,strict",
     )
+
+
+def test_a_filter_that_is_a_function(folder: Path) -> None:
+    done = run(folder, "filtered", output_path=str(folder / "out"))
+    assert done.folder is not None
+    stored = tenbin.load_run(done.folder.path)
+    assert stored.scores["filtered"] == {"exact_match,own": 1.0}
+    (step, _) = stored.document["configs"]["filtered"]["filters"]["own"]
+    assert step["filter_fn"].startswith("!function questions (")
 
 
 def test_a_filter_that_the_file_of_a_function_registers(folder: Path) -> None:

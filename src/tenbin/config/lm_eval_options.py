@@ -200,6 +200,11 @@ def hint_for_value(name: str, value: object) -> str:
         return "the tokenizer's default template is used; variables go into --chat_template_args"
     if name == "gen_kwargs" and any(word in written for word in ("until", "stop")):
         return "stop strings belong to the task: `until` under its generation_kwargs"
+    if name in ("model_args", "gen_kwargs") and written.startswith("{"):
+        return (
+            "instead of lm-eval's JSON write name=value,name=value; lists and mappings go into a "
+            "run file (--config)"
+        )
     return ""
 
 

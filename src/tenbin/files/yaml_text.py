@@ -18,13 +18,16 @@ import yaml
 
 from tenbin.files.regular import read_bytes
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Fastest: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 4_000_000
 """Bytes of a file; the longest task file of the catalogue has ten thousand."""
 DEEPEST = 50
 """Lists and mappings within each other."""
 MOST_VALUES = 100_000
 """Values that a file may stand for, each alias counted with all that it repeats."""
+_LONGEST_NUMBER = 250
+"""Characters of a whole number: in base 16 as many as a float can hold. Longer ones fail where they
+are shown or computed with, and those in base 60 (`1:59:59`) could take hours to read."""
 
 _INDICATORS = "[{-?:"
 """Every list and every mapping has one of these."""
@@ -36,6 +39,19 @@ _LINE_ENDS = frozenset("\r\x85\u2028\u2029\ufeff")
 
 class YamlError(Exception):
     """A file is no YAML that is taken; the message says why and does not name the file."""
+
+
+class Loader(_Fastest):  # type: ignore[misc]
+    """Makes plain values only; what reads files of strangers is one of its subclasses."""
+
+
+def _whole_number(loader: Any, node: yaml.ScalarNode) -> int:
+    if len(str(node.value)) > _LONGEST_NUMBER:
+        raise YamlError(f"holds a whole number of more than {_LONGEST_NUMBER} digits")
+    return int(loader.construct_yaml_int(node))
+
+
+Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 
 
 def why_unread(error: OSError | YamlError) -> str:
@@ -50,7 +66,7 @@ def read_yaml(path: Path) -> Any:
         OSError: The file cannot be read.
         YamlError: It is no YAML, or stands for more than is taken.
     """
-    return parse_yaml(read_yaml_bytes(path), _Loader, str(path))
+    return parse_yaml(read_yaml_bytes(path), Loader, str(path))
 
 
 def read_yaml_bytes(path: str | Path) -> bytes:
@@ -79,7 +95,7 @@ def parse_yaml(content: bytes, loader: Any, name: str, needed: Needed | None = N
 
     Args:
         content: The text in UTF-8.
-        loader: A loader of PyYAML; one that makes plain values only.
+        loader: `Loader`, or a subclass that knows more tags.
         name: What messages call the text.
         needed: Which keys of a mapping values are made of; None: all. The whole text has to be
             YAML.
@@ -162,7 +178,7 @@ def _check_depth(text: str) -> None:
     if sum(map(text.count, _INDICATORS)) <= _SURELY_SHALLOW:
         return
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=_Fastest):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -77,8 +77,7 @@ def cell_config(setup: CellSetup) -> CellConfig:
         thinking=ThinkingEntry(**asdict(task.thinking)) if task.thinking else None,
         metrics=tuple(use.name for use in task.metrics),
         filters={
-            use.name: [{"function": _written(name), **options} for name, options in use.steps]
-            for use in task.filters
+            use.name: [_step(name, options) for name, options in use.steps] for use in task.filters
         },
     )
     # Keys that only some tasks have.
@@ -92,6 +91,11 @@ def cell_config(setup: CellSetup) -> CellConfig:
     if template.format is not None:
         rare["format"] = dict(template.format)
     return config.model_copy(update=rare) if rare else config
+
+
+def _step(function: str | TaskFunction, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A step of a filter as results record it: `custom` has a function among its options."""
+    return {"function": _written(function), **{k: _written(one) for k, one in options.items()}}
 
 
 def _origin(origin: TaskOrigin) -> OriginEntry:
@@ -126,10 +130,12 @@ def prompt_entry(setup: CellSetup, judged: JudgedDocuments) -> PromptEntry:
 
 
 def _written(source: Any) -> Any:
-    """A part of a template as results record it: a function by its name and its file's hash."""
+    """A part of a task as results record it: a function by its name and its file's hash."""
     if isinstance(source, TaskFunction):
         return f"!function {source.name} ({source.sha256[:16]})"
-    return source
+    if isinstance(source, Mapping):
+        return {key: _written(one) for key, one in source.items()}
+    return [_written(one) for one in source] if isinstance(source, list) else source
 
 
 def template_hash(template: Template) -> str:

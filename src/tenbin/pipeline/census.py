@@ -24,6 +24,8 @@ from tenbin.tasks.loader import load_file
 from tenbin.tasks.sampling import check_repeats
 
 _MEDIA = frozenset({"doc_to_image", "doc_to_audio"})
+_MEND = "mend the file"
+"""The remedy where a message has no hint, since it says all about what is wrong."""
 _NUMBER = re.compile(r"\.\d+(?=\.|$)")
 
 
@@ -107,7 +109,7 @@ class _Counts:
 
     def refuse(self, key: str, reason: str, remedy: str, file: str) -> None:
         key = _NUMBER.sub("", key)
-        remedy, files = self.refused.setdefault((key, reason), (remedy, {}))
+        remedy, files = self.refused.setdefault((key, reason), (remedy or _MEND, {}))
         files[file] = None  # once, though a file may be refused for one reason at several places
 
     def count(self, translation: Translation, file: str) -> None:
@@ -209,9 +211,7 @@ def _check_group(entry: Entry, library: Library, own: list[str], counts: _Counts
 def _count(entry: Entry, reach: Reach, counts: _Counts) -> None:
     path = Path(entry.path)
     if entry.kind == "refused":
-        counts.refuse(
-            "the file", entry.reason.removeprefix(f"{path}: "), "mend the file", entry.path
-        )
+        counts.refuse("the file", entry.reason.removeprefix(f"{path}: "), _MEND, entry.path)
     elif entry.kind == "own":
         _count_own(path, reach, counts)
     elif entry.kind in ("task", "python"):

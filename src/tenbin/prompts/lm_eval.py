@@ -118,7 +118,10 @@ def choices_of(
         try:
             value = ast.literal_eval(value)
         except _NOT_LITERAL as error:
-            raise TaskError(f"doc_to_choice gives no list: {value[:80]!r}") from error
+            raise TaskError(
+                f"doc_to_choice gives no list: {value[:80]!r}",
+                "write Jinja that gives a list, such as {{[first, second]}}, or a field's name",
+            ) from error
     if isinstance(value, dict):
         value = list(value.values())
     return check_choices(value, least=1)

@@ -48,6 +48,15 @@ def test_the_profile_lm_eval_keeps_zero_shots_and_takes_the_first_answer(tmp_pat
         assert choose_cells(theirs)[0].task.sampling == expected, "what a file says stands"
 
 
+def test_the_profile_lm_eval_takes_examples_from_all_rows(tmp_path: Path) -> None:
+    text = LM_EVAL_FILE + "fewshot_config: {fewshot_indices: [2, 0]}\n"
+    (tmp_path / "made.yaml").write_text(text, encoding="utf-8")
+    given = {"tasks": "made", "include_path": str(tmp_path)}
+    (own,) = choose_cells(build_config(given))
+    (theirs,) = choose_cells(build_config({**given, "profile": "lm-eval"}))
+    assert (own.task.fewshot.indices, theirs.task.fewshot.indices) == ((2, 0), None)
+
+
 def test_whole_texts_in_a_group_are_asked_without_examples(tmp_path: Path) -> None:
     whole = LM_EVAL_FILE.replace("task: made", "task: whole") + "output_type: loglikelihood_rolling"
     whole = whole.replace("repeats: 4\n", "")

@@ -94,6 +94,8 @@ def test_one_include_in_two_files_is_shared_but_not_changed(tmp_path: Path) -> N
         ({"task": "a: 1\n---\nb: 2\n"}, ["not valid YAML", "line 2"]),
         ({"task": "a: 1\nb: !function process\n"}, ["line 2", "names no function"]),
         ({"task": "a: !function [x.y]\n"}, ["line 1", "names no function"]),
+        ({"task": "a: !function ../../utils.process\n"}, ["line 1", "names no function"]),
+        ({"task": "a: !function os.system(1)\n"}, ["line 1", "names no function"]),
         ({"task": "a: !!python/object:os.system x\n"}, ["not valid YAML", "could not determine"]),
     ],
 )

@@ -44,6 +44,11 @@ def refused(base: dict[str, Any], **keys: Any) -> dict[str, str]:
     return {refusal.key: refusal.reason for refusal in result.refusals}
 
 
+@pytest.mark.parametrize("empty", ["", [], {}])
+def test_a_choice_task_without_a_choice_is_refused(empty: object) -> None:
+    assert refused(CHOICE, doc_to_choice=empty) == {"doc_to_choice": "names no choice"}
+
+
 def test_a_choice_task() -> None:
     task = translated(CHOICE, tag="quizzes", task_alias="A quiz", metadata={"version": 2.0})
     assert (task.name, task.version, task.title, task.tags) == (

@@ -22,6 +22,9 @@ def adjusted(task: Task, config: RunConfig) -> Task:
         and metric not in {use.metric for use in task.metrics}
     )
     task = replace(task, metrics=task.metrics + extra, split=config.split or task.split)
+    if config.profile_settings.sampler == "lm-eval":
+        # 0.4.13 reads `fewshot_indices` and takes examples from all rows all the same.
+        task = replace(task, fewshot=replace(task.fewshot, indices=None))
     return _generating(task, config) if task.kind == "generate" else task
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from tenbin.errors import TaskError
-from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes, why_unread
+from tenbin.files.yaml_text import Loader, YamlError, parse_yaml, read_yaml_bytes, why_unread
 from tenbin.tasks.formats import OWN_KEYS, is_own
 from tenbin.tasks.lm_eval.index_cache import Entry, Record, Stamp, stamp_of
 from tenbin.tasks.lm_eval.reading import MOST_FILES, included_names, keys_of
@@ -22,10 +22,8 @@ _TELLING_KEYS = frozenset({"<<", "label", "name", "sampler"})
 """Keys within `fewshot_config` and `metric_list` without which `is_own` need not look at them."""
 _LONGEST_REASON = 400
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-
-class _IndexLoader(_Loader):  # type: ignore[misc]
+class _IndexLoader(Loader):
     """Safe YAML, in which a function is a mere mark."""
 
 

@@ -160,10 +160,17 @@ def _metric(name: str, keys: Any) -> GroupMetric:
     if isinstance(metric, TaskFunction):
         metric = metric.name
     if not isinstance(metric, str):
-        raise TaskError(f"{where}: each entry is a mapping with `metric:`")
+        raise TaskError(
+            f"{where}: each entry is a mapping with `metric:` and a metric's name, "
+            f"not {str(keys)[:80]!r}",
+            "write one entry for each metric",
+        )
     unknown = keys.keys() - {"metric", "aggregation", "weight_by_size", "filter_list"}
     if unknown:
-        raise TaskError(f"{where}: unknown key {min(map(str, unknown))!r}")
+        raise TaskError(
+            f"{where}: unknown key {min(map(str, unknown))!r}",
+            "an entry has metric, aggregation, weight_by_size and filter_list",
+        )
     aggregation = keys.get("aggregation", "mean")
     # lm-eval takes a function there and never calls it: the score is the mean.
     if aggregation != "mean" and not isinstance(aggregation, TaskFunction):

@@ -17,17 +17,15 @@ import yaml
 
 from tenbin.errors import TaskError
 from tenbin.files.allowed_paths import HINT, OutsideError, Reach
-from tenbin.files.yaml_text import YamlError, parse_yaml, read_yaml_bytes, why_unread
+from tenbin.files.yaml_text import Loader, YamlError, parse_yaml, read_yaml_bytes, why_unread
 from tenbin.records import TaskFunction
 
 CATALOG = Path(__file__).parents[2] / "catalog" / "tasks"
 MOST_FILES = 100
 """That one task file includes, directly or not."""
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-
-class _TaskLoader(_Loader):  # type: ignore[misc]
+class _TaskLoader(Loader):
     """Safe YAML, in which `!function` makes an inert record."""
 
 
@@ -180,7 +178,8 @@ def _make_function(loader: Any, node: Any) -> TaskFunction:
     file = Path(node.start_mark.name)
     written = node.value if isinstance(node, yaml.ScalarNode) else ""
     module, _, name = written.strip().rpartition(".")
-    if not module or not name:
+    # `..utils.process` and `utils.process(1)` name nothing in lm-eval either.
+    if not all(module.split(".")) or not name.isidentifier():
         raise TaskError(
             f"{file}, line {node.start_mark.line + 1}: `!function {written}` names no function",
             "write !function MODULE.FUNCTION, for MODULE.py beside the task file",

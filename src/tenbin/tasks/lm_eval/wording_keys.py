@@ -42,6 +42,8 @@ def template(keys: Keys, kind: Kind, generation: Keys) -> Template:
         _missing(keys, "doc_to_text")
     if kind == "choice" and choices is None:
         _missing(keys, "doc_to_choice")
+    if kind == "choice" and choices in ("", ()):
+        keys.refuse("doc_to_choice", "names no choice", "write the choices, or Jinja that does")
     return Template(
         name=DEFAULT_TEMPLATE,
         # A whole text is scored without any prompt, whatever the file says about one.
