@@ -34,6 +34,8 @@ from tenbin.metrics.repetition import shorten
 _KEPT, _KEPT_PERIODS = 512, 12
 _SHORT_LINE = 16
 _BOXED = re.compile(f"{BOX}([^{BOX}]*){BOX}")
+_UNIT_ALONE = re.compile(r"[^\W\d_]{1,12}\n[ \t]*\n\s*[^\W\d]")
+"""A unit that ends the first line, before a blank line and words: "18 dollars" and a reason."""
 _OPENING = re.compile(r"[\s\"'(\[]*$")
 
 
@@ -137,7 +139,7 @@ def _first_line(part: str, mentions: list[Mention]) -> Fraction | None:
     before, after = line[: here[0].start], line[here[0].end :].strip()
     if not _OPENING.match(before) or re.match(r"\s*[-+×*/÷=]", rest):
         return None
-    ended = not after or after[-1] in ".。!।"
+    ended = not after or after[-1] in ".。!।" or _UNIT_ALONE.match(after + "\n" + rest) is not None
     return here[0].numeral.value if ended and len(after) <= _SHORT_LINE else None
 
 
