@@ -129,7 +129,7 @@ def test_intervals_of_group_means_with_shared_items_cover(items: int, difficulty
             for like, one, count in zip(likes, right, asked, strict=True)
         ]
         found.append(group_estimates([Member("f", one) for one in members]))
-        if items == 80:
+        if difficulty == 2.0 and len(naive) < 400:
             strangers = [Member(f"{at}", one) for at, one in enumerate(members)]
             naive.append(group_estimates(strangers)[0])
     for at, truth in enumerate(truths):
@@ -263,7 +263,7 @@ def test_a_plain_mean_of_members_of_unequal_size_covers(
     truth = float(np.mean(means))
     likes = [measured("mean", outcomes([0.0] * size)) for size in sizes]
     held = 0
-    for _ in range(600):
+    for _ in range(400):
         members = [
             Member(str(at), with_values(like, (generator.random(size) < mean).astype(float)))
             for at, (like, size, mean) in enumerate(zip(likes, sizes, means, strict=True))
@@ -272,4 +272,4 @@ def test_a_plain_mean_of_members_of_unequal_size_covers(
         assert found.low is not None
         assert found.high is not None
         held += found.low <= truth <= found.high
-    assert held / 600 >= 0.91
+    assert held / 400 >= 0.91
