@@ -5,6 +5,7 @@ config → cells → data → prompts → plan → answers → outcomes → scor
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,7 @@ from tenbin.pipeline.until.stop_rule import StopRule
 from tenbin.pipeline.until.width import check_widths, width_rules
 from tenbin.results.folder import RunFolder
 from tenbin.results.identity import run_id
+from tenbin.sandbox.printable import counted
 from tenbin.timing import stage, timed
 
 _LOG = logging.getLogger("tenbin.pipeline")
@@ -156,7 +158,8 @@ def _ask_and_judge(state: RunState, backend: Backend, listener: Listener) -> Com
             observer.write("judging")
             judge.judge_rest(listener.prepare)
             observer.end_portion()
-        _LOG.debug("engine: %s", dict(backend.describe()).get("engine"))
+        engine = dict(backend.describe()).get("engine")
+        _LOG.debug("engine: %s", json.dumps(engine, ensure_ascii=False, default=str))
         return finish(state, judge.judged, notify=listener.message)
 
 
@@ -164,7 +167,8 @@ def _log_data(setups: Sequence[CellSetup], data: Data) -> None:
     """Log what is asked and the files that rows come from; nothing is looked up for no reader."""
     if not _LOG.isEnabledFor(logging.DEBUG):
         return
-    _LOG.debug("%s cells: %s", f"{len(setups):,}", ", ".join(setup.cell.id for setup in setups))
+    ids = ", ".join(setup.cell.id for setup in setups)
+    _LOG.debug("%s: %s", counted(len(setups), "cell"), ids)
     files = {(s, file) for setup in setups for s, all in data.files(setup).items() for file in all}
     for split, file in sorted(files, key=lambda one: (one[1].path, one[0])):
         _LOG.debug("data: %s: %s, SHA-256 %s", split, file.path, file.sha256)

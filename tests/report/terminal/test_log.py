@@ -42,7 +42,7 @@ def test_verbose_says_stage_file_engine_and_journal(capsys: pytest.CaptureFixtur
     _, err = said(capsys, "-v")
     for what in ("data: validation: ", "fingerprint scripted", "knows 18 of 18", "stages: start "):
         assert what in err
-    assert "'name': 'scripted'" in err and "prompts: 18, in 18 requests" in err
+    assert '"name": "scripted"' in err and "prompts: 18, in 18 requests" in err
 
 
 @pytest.mark.parametrize("command", [["journal", "show"], ["data", "list", "jnli"], ["tasks", "x"]])

@@ -73,7 +73,7 @@ def import_altair() -> Any:
         import vl_convert  # noqa: F401
     except ImportError as error:
         raise ConfigError(
-            f"charts need a library that is not installed: {error.name}",
+            f"reports and charts need a library that is not installed: {error.name}",
             "pip install 'tenbin[report]', or python -m pip install altair vl-convert-python",
         ) from error
     return altair
