@@ -65,6 +65,17 @@ def test_adapted_and_hooked_layers_are_not_recognised() -> None:
     assert misfit(model) == "its projections are not plain linear layers"
 
 
+def test_a_gate_of_another_name_and_partly_rotated_heads_are_not_recognised() -> None:
+    model = make("llama")
+    angles = model.model.rotary_emb.inv_freq
+    model.model.rotary_emb.inv_freq = angles[: len(angles) // 2]
+    assert misfit(model) == "its rotary embedding does not cover whole heads"
+    model.model.rotary_emb.inv_freq = angles
+    assert misfit(model) is None
+    del model.model.layers[1].mlp.act_fn
+    assert misfit(model) == "its gate is not SiLU"
+
+
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
 @torch.inference_mode()
 def test_merged_weights_are_the_models_own(kind: str) -> None:

@@ -65,8 +65,16 @@ def misfit(model: Any) -> str | None:
             return reason
     if norm_eps(base.norm) != norm_eps(base.layers[0].input_layernorm):
         return "its norms differ"
-    if base.layers[0].self_attn.head_dim % 2:
-        return "its heads have an odd size"
+    return _rotation_misfit(base)
+
+
+def _rotation_misfit(base: Any) -> str | None:
+    """Say why the kernel does not rotate the heads as the model does; None if it may."""
+    size = getattr(base.layers[0].self_attn, "head_dim", 0)
+    angles = getattr(base.rotary_emb, "inv_freq", None)
+    if angles is None or 2 * len(angles) != size:
+        # The kernel would read cosines that are not there.
+        return "its rotary embedding does not cover whole heads"
     return None
 
 
@@ -90,7 +98,8 @@ def _layer_misfit(layer: Any) -> str | None:
     if any(type(one) is not nn.Linear or hasattr(one, "_hf_hook") for one in linears):
         return "its projections are not plain linear layers"
     sample = torch.linspace(-4, 4, 9)
-    if not torch.equal(feed_forward.act_fn(sample), silu(sample)):
+    gate = getattr(feed_forward, "act_fn", None)
+    if gate is None or not torch.equal(gate(sample), silu(sample)):
         return "its gate is not SiLU"
     norms = [layer.input_layernorm, layer.post_attention_layernorm]
     if any(norm_eps(norm) is None or len(list(norm.parameters())) != 1 for norm in norms):
