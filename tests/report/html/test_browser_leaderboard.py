@@ -233,4 +233,10 @@ def test_the_leaderboard_speaks_japanese(runs: Path, tmp_path: Path, open_page: 
     page = open_page(tmp_path / "r.html")
     assert page.locator('nav a[aria-current="page"]').inner_text() == "リーダーボード"
     assert "最高の得点" in page.locator(".board-legend").inner_text()
+    show(page, "compare")
+    groups = page.locator("table.pair tbody tr.group").all_inner_texts()
+    assert groups and all("acc · " in one and "平均" in one for one in groups)
+    page.set_viewport_size({"width": 390, "height": 800})
+    tabs = page.locator("nav a").evaluate_all("all => all.map((one) => one.clientHeight)")
+    assert max(tabs) < 45, "no tab has its words one below the other"
     assert (figures / "leaderboard.svg").is_file() and (figures / "leaderboard.png").is_file()

@@ -131,7 +131,9 @@ def test_scripts_define_every_name_once() -> None:
     names = [
         name
         for script in scripts
-        for name in re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script, re.M)
+        for name in re.findall(
+            r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", script, re.M
+        )
     ]
     assert names
     assert sorted(names) == sorted(set(names))

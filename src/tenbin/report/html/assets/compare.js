@@ -3,6 +3,7 @@
 import { announce, fill, foreign, make, say } from "./elements.js";
 import { bare, count, probability, score, signed } from "./numbers.js";
 import { RUNS, SUMMARY, cellById, runName, runNamed, samplesLink } from "./cells.js";
+import { weightingName } from "./whisker.js";
 import { Table } from "./table.js";
 import { figure } from "./figure.js";
 import { compareGrid, differenceDigits, signedInterval } from "./compare_grid.js";
@@ -116,7 +117,7 @@ function differenceTable(pair, rows) {
 
 /** A task, which leads to its changed documents, or a group; below, the metric and what the ids are. */
 function comparedName(pair, row) {
-  const below = [row.metric, row.group ? row.weighting : idsOf(row)].filter(Boolean).join(" · ");
+  const below = [row.metric, row.group ? weightingName(row.weighting) : idsOf(row)].filter(Boolean).join(" · ");
   const link = samplesLink(null, alignedName(pair, row), { state: "changed", a: runName(pair.baseline), b: runName(pair.other) });
   const name = row.group ? [foreign(row.baseline.id), make("span", { class: "version" }, ` ${say("group")}`)] : make("a", { href: link }, foreign(alignedName(pair, row)));
   return make("span", {}, name, make("span", { class: "interval" }, foreign(below)));

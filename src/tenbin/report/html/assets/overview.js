@@ -9,7 +9,7 @@ import { headline } from "./cards.js";
 import { notices, runFacts, runsTable } from "./runs.js";
 import { scoreControls } from "./score_controls.js";
 import { scoreMatrix } from "./score_matrix.js";
-import { metricName, whisker } from "./whisker.js";
+import { metricName, weightingName, whisker } from "./whisker.js";
 
 export function overviewView() {
   if (RUNS.length > 1) return [make("div", { class: "notices" }, notices()), scoreMatrix(), figure("scores"), runsTable()];
@@ -58,7 +58,7 @@ function groupTable(run) {
       { label: say("value"), number: true, class: "value", value: (row) => row.metric.value, show: (row) => score(row.metric.value, row.metric.unit), plain: (row) => bareFour(row.metric.value, row.metric.unit) },
       { label: "", spoken: say("plot"), class: "plot", show: (row) => whisker(row.metric, groupChance(0, row.group)) },
       { label: say("interval"), number: true, class: "interval minor", value: (row) => row.metric.low, show: (row) => span(row.metric.low, row.metric.high, row.metric.unit), plain: (row) => span(row.metric.low, row.metric.high, row.metric.unit) },
-      run.groups.some((group) => group.weighting) ? { label: say("weighting"), class: "minor", value: (row) => row.group.weighting, show: (row) => (row.group.weighting ? foreign(row.group.weighting, null, "span") : ""), plain: (row) => row.group.weighting } : null,
+      run.groups.some((group) => group.weighting) ? { label: say("weighting"), class: "minor", value: (row) => row.group.weighting, show: (row) => (row.group.weighting ? foreign(weightingName(row.group.weighting), null, "span") : ""), plain: (row) => weightingName(row.group.weighting) } : null,
       { label: say("mean_of_tasks"), number: true, value: (row) => row.metric.unweighted, show: (row) => bare(row.metric.unweighted, row.metric.unit), plain: (row) => bare(row.metric.unweighted, row.metric.unit) },
     ].filter(Boolean),
     rows,

@@ -47,6 +47,17 @@ export function runColour(run) {
   return `run-${(run % 8) + 1}`;
 }
 
+const WEIGHTINGS = {
+  "mean weighted by documents": () => say("weighted_by_documents"),
+  "plain mean of its tasks": () => say("mean_of_its_tasks"),
+  "plain mean of its parts' means": () => say("mean_of_its_parts"),
+};
+
+/** How the members of a group count, in the reader's language where results say it in known words. */
+export function weightingName(text) {
+  return WEIGHTINGS[text]?.() ?? text;
+}
+
 /** `acc ↑`; the arrow says which way is better. */
 export function metricName(metric) {
   return make("span", {}, foreign(metric.name, null, "span", { class: "mono" }), make("span", { class: "direction", title: say(metric.up ? "higher_better" : "lower_better") }, metric.up ? " ↑" : " ↓"));
