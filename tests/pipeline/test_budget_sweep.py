@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from tenbin.pipeline.cells.setup import Share
 from tenbin.pipeline.prepare import _design
 from tenbin.records import Document
 from tenbin.report.html.build import build_page
+from tenbin.report.terminal.console import make_console
+from tenbin.report.terminal.distribution import print_distribution
 from tenbin.results.read import parse_result, read_run
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -315,3 +318,14 @@ def test_prompts_without_any_answer_are_counted(capsys: pytest.CaptureFixture[st
     assert main(words) == 3
     said = capsys.readouterr().out
     assert "without any answer, and so in no figure here: 1 prompt" in said
+
+
+def test_a_gap_is_named_where_estimates_leave_it_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    found = plain().record.distributions[0]  # type: ignore[index]
+    values = sorted(place.value for place in found.places)
+    empty, full = (values[2] + 1e-9, values[3] - 1e-9), (values[0] - 0.1, values[-1] + 0.1)
+    said = []
+    for gap in (empty, full, None):
+        print_distribution(replace(found, gap=gap), make_console())
+        said.append("two groups" in capsys.readouterr().out)
+    assert said == [True, False, False]

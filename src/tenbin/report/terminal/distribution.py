@@ -19,6 +19,8 @@ from tenbin.statistics.prompts.effects import LevelEffect
 _BARS = " ▁▂▃▄▅▆▇█"
 _BINS = 40
 _LEVEL = 0.05
+_MOST_INSIDE = 0.2
+"""Of the prompts may be estimated inside a gap that is named."""
 _MOST = 12
 """Prompts and effects listed; sweep.json has all."""
 _NAMES = {0.0: "lowest", 0.5: "median", 1.0: "highest"}
@@ -114,7 +116,14 @@ def _quantile_table(found: PromptDistribution) -> Table:
 
 
 def _warnings(found: PromptDistribution) -> Iterator[str]:
-    if found.gap is not None:
+    if found.gap is None:
+        return
+    low, high = found.gap
+    inside = sum(low < place.value < high for place in found.places)
+    if inside > _MOST_INSIDE * len(found.places):
+        # Some draws have a gap; the estimates of single prompts do not show it.
+        yield "prompts may lie in groups apart: the band holds for all quantiles at once"
+    else:
         yield (
             "prompts seem to fall into two groups, with hardly any between "
             f"{_span(*found.gap, found)}: near that gap quantiles are known to its width only"

@@ -8,6 +8,7 @@ import { samplesLink } from "./cells.js";
 import { metricName, whisker } from "./whisker.js";
 
 const [FEW, MANY] = [8, 20];
+const MOST_INSIDE = 0.2;
 
 export function distributionPart(found, run, at, followed) {
   return make(
@@ -18,7 +19,7 @@ export function distributionPart(found, run, at, followed) {
     facts(found),
     figure(`distribution-${run + 1}-${at + 1}`),
     quantileTable(found).element,
-    found.gap ? make("p", { class: "caution" }, say("gap_note", { low: score(found.gap[0], found.unit), high: score(found.gap[1], found.unit) })) : null,
+    found.gap ? make("p", { class: "caution" }, gapNote(found)) : null,
     make("h3", {}, say("places_heading")),
     make("p", { class: "note" }, say("places_note")),
     placeTable(found, run).element,
@@ -26,6 +27,14 @@ export function distributionPart(found, run, at, followed) {
     make("h3", {}, say("advice_heading")),
     make("ul", { class: "conclusions" }, [followed ? null : say("not_a_choice"), advice(found)].filter(Boolean).map((line) => make("li", {}, line))),
   );
+}
+
+// Some draws have a gap that the estimates of single prompts do not show.
+function gapNote(found) {
+  const [low, high] = found.gap;
+  const inside = found.places.filter((place) => place.value > low && place.value < high).length;
+  if (inside > MOST_INSIDE * found.places.length) return say("gap_maybe");
+  return say("gap_note", { low: score(low, found.unit), high: score(high, found.unit) });
 }
 
 function facts(found) {
