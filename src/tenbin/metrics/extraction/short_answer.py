@@ -3,8 +3,8 @@
 The order is: the last LaTeX box; the value of an answer in JSON; what follows the last heading
 (「回答：」, "Answer:"); what follows 「答えは」; the first line. Of each, the first sentence
 counts, and of 「はい、…」 the first word. A sentence that ends in 「です」 gives what stands
-between its topic (「…は」) or reason (「…ので、」) and its end. Quotation marks around the answer
-and the full stop behind it are taken off.
+between its topic (「…は」) or reason (「…ので、」) and its end, of 「Aの方が早いです」 A. Quotation
+marks around the answer and the full stop behind it are taken off.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ _SENTENCE_END = re.compile(r"。(?=.)")
 _POLITE_END = re.compile(r"(?:です|でした|でございます|となります|になります)[\s。.!！]*$")
 _LEAD = re.compile(r"(?<!で)は、?|(?:ので|ため|から)、")
 """What stands before the answer in such a sentence: its topic, or a reason."""
+_RATHER = re.compile(r"(.+?)の(?:方|ほう)が[^、。]{1,10}")
+"""「『A』の方が早い」 answers which of two."""
 _ENDS = " \t。.、,!?！？;:"
 
 
@@ -79,9 +81,15 @@ def _of_line(line: str) -> str:
     if polite := _POLITE_END.search(hidden):
         leads = list(_LEAD.finditer(hidden, 0, polite.start()))
         said = line[leads[-1].end() if leads else 0 : polite.start()].strip()
-        line = said or line
+        line = _chosen(said) or line
     answer = _bare(line)
     return "" if _POINTER.fullmatch(answer) else answer
+
+
+def _chosen(said: str) -> str:
+    """What a polite sentence says; of 「Aの方が早い」 the A."""
+    rather = _RATHER.fullmatch(_INSIDE.sub(lambda match: "\0" * len(match[0]), said))
+    return said[: rather.end(1)] if rather else said
 
 
 def _bare(answer: str) -> str:
