@@ -158,6 +158,20 @@ INDICES = '{"question": "q1", "options": ["a", "b"], "label": 0}\n' * 2 + (
 )
 
 
+def test_a_template_that_appends_gets_a_way_without(tmp_path: Path) -> None:
+    appending = (
+        "{% set all = [] %}{% for i in [1, 2] %}{% set _ = all.append(i) %}{% endfor %}{{ all }}"
+    )
+    with pytest.raises(TaskError, match="unsafe") as caught:
+        worded(make_task(tmp_path, doc_to_text=appending), label=1)
+    assert "set ns.all = ns.all + [x]" in caught.value.hint
+    adding = (
+        "{% set ns = namespace(all=[]) %}{% for i in [1, 2] %}{% set ns.all = ns.all + [i] %}"
+        "{% endfor %}{{ ns.all }}"
+    )
+    assert worded(make_task(tmp_path, doc_to_text=adding), label=1).text == "[1, 2]"
+
+
 def test_validate_finds_references_that_are_indices(tmp_path: Path) -> None:
     (finding,) = checked(tmp_path, INDICES).findings
     assert finding.severity == "warning"

@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, meta, nodes
 from jinja2 import Template as Compiled
-from jinja2.exceptions import UndefinedError
+from jinja2.exceptions import SecurityError, UndefinedError
 
 from tenbin.errors import TaskError
 from tenbin.sandbox.patterns import compile_pattern
@@ -113,6 +113,14 @@ def render(source: str, fields: Mapping[str, Any]) -> str:
         ) from error
     except TaskError:
         raise
+    except SecurityError as error:
+        raise TaskError(
+            f"the template could not be rendered: {error}: {shown(source)}",
+            "templates change no values: write {% set ns.all = ns.all + [x] %} after "
+            "{% set ns = namespace(all=[]) %}"
+            if ".append(" in source
+            else "",
+        ) from error
     except Exception as error:
         # Besides Jinja's own, whatever its functions and methods of Python raise.
         raise TaskError(f"the template could not be rendered: {error}: {shown(source)}") from error

@@ -106,6 +106,7 @@ def test_every_kind_of_file(tmp_path: Path) -> None:
     reasons = {entry.name: entry.reason for entry in index.entries if entry.reason}
     assert "broken.yaml" in reasons["broken"] and "line 2" in reasons["broken"]
     assert "not True" in reasons["yes"]
+    assert "nothing.yaml: include: " in reasons["nothing"]
     assert "none.yaml: cannot be read" in reasons["nothing"]
 
 

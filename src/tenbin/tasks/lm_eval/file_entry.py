@@ -73,7 +73,12 @@ class EntryReader:
             raise TaskError(f"{above[0]}: task files include each other: {circle}")
         if len(includes) > MOST_FILES:
             raise TaskError(f"{above[0]}: includes more than {MOST_FILES} files")
-        own = dict(self._included(path) if above else _naming_keys(path))
+        try:
+            own = dict(self._included(path) if above else _naming_keys(path))
+        except TaskError as error:
+            if not above:
+                raise
+            raise TaskError(f"{above[-1]}: include: {error.message}", error.hint) from error
         below: dict[str, Any] = {}
         for name in included_names(path, own.pop("include", [])):
             place = self._place(path.rpartition(os.sep)[0], name)

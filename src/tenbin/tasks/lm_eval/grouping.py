@@ -77,10 +77,15 @@ class _Expanding:
         self, name: str, keys: Mapping[str, Any], overrides: Mapping[str, Any], above: Sequence[str]
     ) -> Group:
         if name in above or len(above) > _DEEPEST:
-            raise TaskError(f"groups contain each other: {' → '.join([*above, name])}")
+            raise TaskError(
+                f"groups contain each other: {' → '.join([*above, name])}",
+                "take one of them out of the other's task:",
+            )
         listed = keys.get("task")
         if not isinstance(listed, list):
-            raise TaskError(f"group {name!r}: task: is a list of tasks and groups")
+            raise TaskError(
+                f"group {name!r}: task: is a list of tasks and groups", "write task: [NAME, NAME]"
+            )
         if not listed:
             raise TaskError(f"group {name!r}: task: lists nothing", "name the group's tasks there")
         own = {key: value for key, value in keys.items() if key not in _GROUP_KEYS}
@@ -104,7 +109,8 @@ class _Expanding:
         if not isinstance(item, Mapping) or not ("group" in item or "task" in item):
             raise TaskError(
                 f"group {group!r}: task: holds names, or mappings with `task:` or `group:`, "
-                f"not {item!r:.80}"
+                f"not {item!r:.80}",
+                "name the task of this entry",
             )
         name = item.get("group") or item.get("task")
         if not isinstance(name, str):
@@ -184,5 +190,5 @@ def _metric(name: str, keys: Any) -> GroupMetric:
         return GroupMetric(metric, weighted)
     names = [filters] if isinstance(filters, str) else filters
     if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-        raise TaskError(f"{where}: filter_list: is a list of names")
+        raise TaskError(f"{where}: filter_list: is a list of names", "write [NAME, NAME]")
     return GroupMetric(metric, weighted, tuple(names))
