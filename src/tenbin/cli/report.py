@@ -161,9 +161,10 @@ def _write(
     from tenbin.report.html.build import build_page, choose_charts
     from tenbin.report.html.write import write_page
     from tenbin.report.terminal.console import make_console
+    from tenbin.report.terminal.progress import open_progress
 
     console = make_console()
-    page = build_page(runs, language, curve=curve)
+    page = build_page(runs, language, curve=curve, watch=open_progress().prepare)
     folder = write_page(page, output)
     console.print(f"report   {output}", highlight=False, soft_wrap=True)
     if folder is not None:

@@ -9,11 +9,12 @@ import pytest
 
 from tenbin.report.html import comparison
 from tenbin.report.html.alignment import align_tasks
+from tenbin.report.html.build import build_page
 from tenbin.report.html.comparison import review_differences
 from tenbin.report.html.model import PageComparison
 from tenbin.report.html.sample_blocks import Blocks
 from tenbin.results.read import StoredRun, read_run
-from tests.report.made_run import choice_row, config, result, write
+from tests.report.made_run import choice_row, choice_run, config, result, write
 
 
 def run(folder: Path, ids: tuple[str, ...], lost: int = 0, **others: Any) -> StoredRun:
@@ -85,3 +86,14 @@ def test_very_many_runs_are_compared_with_the_first_only(
 
 def test_a_single_run_is_not_compared(tmp_path: Path) -> None:
     assert review_differences([run(tmp_path / "a", ("a",))], ["a"], [], Blocks()) is None
+
+
+def test_the_steps_of_a_page_are_told(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int, str]] = []
+    runs = [read_run(choice_run(tmp_path / name, 5)) for name in "abc"]
+    build_page(runs, watch=lambda *step: told.append(step))
+    assert [step for step in told if step[3] == "runs"] == [
+        ("packing documents", number, 3, "runs") for number in (1, 2, 3)
+    ]
+    assert ("comparing", 3, 3, "pairs of runs") in told
+    assert told[-1][0] == "drawing" and told[-1][1] == told[-1][2] > 0

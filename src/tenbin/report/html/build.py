@@ -34,6 +34,7 @@ from tenbin.report.html.run_names import differing_settings, name_page_runs
 from tenbin.report.html.sample import Explain, Filters
 from tenbin.report.html.sample_blocks import Blocks, pack_samples
 from tenbin.report.html.summary import result_details, run_summary
+from tenbin.report.html.watch import Watch, unwatched, watched
 from tenbin.results.folder import run_name
 from tenbin.results.read import StoredRun
 from tenbin.version import __version__
@@ -49,6 +50,7 @@ def build_page(
     explain: Explain | None = None,
     home: str | None = None,
     curve: CurveReport | None = None,
+    watch: Watch = unwatched,
 ) -> Page:
     """Return the page of one or several runs.
 
@@ -59,6 +61,7 @@ def build_page(
         explain: Explains how generated answers were read; an `Explainer` by default.
         home: Address of the list of runs, if a server shows the page.
         curve: Learning curves of a training, of which the run is the newest checkpoint's.
+        watch: Told of progress.
 
     Raises:
         ConfigError: The interface is not available in the language.
@@ -68,7 +71,8 @@ def build_page(
     blocks = Blocks()
     explain = explain or Explainer()
     names = name_page_runs(runs)
-    summaries = [_run(name, run, blocks, explain) for name, run in zip(names, runs, strict=True)]
+    named_runs = watched(list(zip(names, runs, strict=True)), "packing documents", "runs", watch)
+    summaries = [_run(name, run, blocks, explain) for name, run in named_runs]
     aligned = align_tasks([run.result for run in runs])
     named = title or _title(names, language)
     summary = PageSummary(
@@ -80,13 +84,14 @@ def build_page(
         sweeps=[review_sweep(run) for run in runs],
         orders=[review_order(run) for run in runs],
         consistency=review_languages(runs, names),
-        comparison=review_differences(runs, names, aligned, blocks),
+        comparison=review_differences(runs, names, aligned, blocks, watch),
         curve=None if curve is None else page_curve(curve),
         leaderboard=review_leaderboard(runs),
         home=home,
     )
     charts = choose_charts(summary, language)
-    drawn = {chart.name: _drawn(chart, blocks) for chart in charts if chart.on_page}
+    shown = watched([one for one in charts if one.on_page], "drawing", "charts", watch)
+    drawn = {chart.name: _drawn(chart, blocks) for chart in shown}
     return Page(f"{named} – tenbin", replace(summary, charts=drawn), blocks, language)
 
 

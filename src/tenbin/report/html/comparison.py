@@ -21,6 +21,7 @@ from tenbin.report.html.model import (
     RefusedTask,
 )
 from tenbin.report.html.sample_blocks import Blocks
+from tenbin.report.html.watch import Watch, unwatched, watched
 from tenbin.results.read import StoredRun
 from tenbin.statistics.paired import holm
 
@@ -44,7 +45,11 @@ class _Sides:
 
 
 def review_differences(
-    runs: Sequence[StoredRun], names: Sequence[str], aligned: Sequence[AlignedTask], blocks: Blocks
+    runs: Sequence[StoredRun],
+    names: Sequence[str],
+    aligned: Sequence[AlignedTask],
+    blocks: Blocks,
+    watch: Watch = unwatched,
 ) -> PageComparison | None:
     """Return what every pair of runs has in common and where it differs; None for a single run.
 
@@ -53,6 +58,7 @@ def review_differences(
         names: What they are called on the page.
         aligned: Which of their tasks belong together.
         blocks: Where the lists of changed documents go.
+        watch: Told of progress.
     """
     if len(runs) < 2:
         return None
@@ -64,7 +70,10 @@ def review_differences(
     whole = len(numbers) <= MOST_PAIRS
     if not whole:
         numbers = [(0, other) for other in range(1, len(runs))]
-    pairs = [_compare_pair(every, first, second) for first, second in numbers]
+    pairs = [
+        _compare_pair(every, first, second)
+        for first, second in watched(numbers, "comparing", "pairs of runs", watch)
+    ]
     return PageComparison(_corrected(pairs, len(runs)), whole)
 
 
