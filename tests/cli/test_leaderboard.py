@@ -97,6 +97,7 @@ def test_formats(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert row["run"].endswith(f"{NAMES[0]}.run") and row["ranked"] == "true"
     assert "| first\\_model |" in written["md"] and "**" in written["md"]
     assert "acc ↑, n = 18 |" in written["md"] and "- a: not run" in written["md"]
+    assert "| mlogiqa\\_gen\\_ja default, 0-shot, exact\\_match" in written["md"]
     assert "first\\_model &" in written["latex"] and "\\toprule" in written["latex"]
     assert written["latex"].count("\\begin{tabular}") == written["latex"].count("\\end{tabular}")
     assert "bold: best" in written["md"] and "* best" not in written["md"] + written["latex"]

@@ -15,6 +15,7 @@ from tenbin.analysis.leaderboard.report import (
 from tenbin.analysis.leaderboard.table import COLUMNS, rows
 from tenbin.report.terminal.leaderboard import (
     Notes,
+    asked_text,
     common_lines,
     gap_text,
     header_lines,
@@ -71,7 +72,13 @@ def markdown_text(report: LeaderboardReport) -> str:
     for section, places in sections(report):
         common, headers = _headers(report, places)
         lines += [f"### {_markdown(' · '.join([section, *common]))}", ""]
-        lines.append(_piped(["model", *(_markdown(", ".join(one)) for one in headers)]))
+        # "jnli 0.2, 0-shot, acc ↑": a label goes on with what was asked.
+        asked = [asked_text(report.columns[at]) for at in places]
+        titles = [
+            ", ".join([f"{one[0]} {one[1]}", *one[2:]] if known in one[1:2] else one)
+            for one, known in zip(headers, asked, strict=True)
+        ]
+        lines.append(_piped(["model", *map(_markdown, titles)]))
         lines.append(_piped(["---", *("---:" for _ in places)]))
         for model, cells in zip(report.models, report.cells, strict=True):
             own = [
