@@ -171,3 +171,17 @@ def test_files_get_their_names_in_the_documented_order(
     monkeypatch.setattr(write, "atomic_file", noted)
     evaluate(tmp_path / "r.json")
     assert order[::-1] == ["samples.parquet", "run.yaml", "result.json", "r.json"]
+
+
+def test_a_result_alone_has_scores_and_no_samples(tmp_path: Path) -> None:
+    """Somebody sent the file without its folder, under a name of its own."""
+    evaluate(tmp_path / "r.json")
+    alone = tmp_path / "sent.json"
+    alone.write_bytes((tmp_path / "r.json").read_bytes())
+    found = read_run(alone)
+    assert found.result == read_run(tmp_path / "r.json").result
+    with pytest.raises(ResultError, match="samples are missing"):
+        list(found.samples())
+    alone.write_text(alone.read_text()[:200])
+    with pytest.raises(ResultError, match=r"sent\.json: cannot be read"):
+        read_run(alone)

@@ -126,6 +126,10 @@ def read_run(path: str | Path, watch: Watch | None = None) -> StoredRun:
     copy = None
     if place.suffix == ".json" and place.with_suffix(".run").is_dir():
         place, copy = place.with_suffix(".run"), place
+    elif place.suffix == ".json" and place.name != RESULT and place.is_file():
+        # The file alone, as somebody sent it: scores can be read, samples are missed where needed.
+        document, version = _read_document(place, path)
+        return StoredRun(place.with_suffix(".run"), _validated(document, place), version, watch)
     folder = place.parent if place.name == RESULT else place
     if not is_run(folder) and is_run(folder / BESIDE_RESULT):
         folder, copy = folder / BESIDE_RESULT, folder / RESULT
