@@ -51,7 +51,8 @@ def test_constant_differences_are_shown_without_any_chance() -> None:
     values = np.array([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]])
     differ = templates_differ(values, alone(3))
     assert differ is not None
-    assert differ.p_value == 0
+    # As McNemar's exact test has it for three documents won, none lost.
+    assert differ.p_value == pytest.approx(0.25)
 
 
 def test_components_of_a_known_design_are_found() -> None:
@@ -118,3 +119,15 @@ def test_the_parts_add_up_to_the_variance_of_a_score() -> None:
         scores.append(values[0, 0].mean())
         said.append(sum(variance_components(values, alone(30)).values()))
     assert np.mean(said) == pytest.approx(np.var(scores), rel=0.12)
+
+
+def test_two_documents_that_agree_are_no_proof() -> None:
+    """One of seven templates right on both: one chance in seven that both choose the same."""
+    values = np.zeros((7, 2))
+    values[2] = 1.0
+    found = templates_differ(values, alone(2))
+    assert found is not None
+    assert found.p_value == pytest.approx(1 / 7)
+    more = templates_differ(np.repeat(values, 5, axis=1), alone(10))
+    assert more is not None
+    assert more.p_value == pytest.approx(7.0**-9)

@@ -8,6 +8,7 @@ scores, is subtracted before anything is called an effect of the wording.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -121,11 +122,23 @@ def templates_differ(values: Array, clusters: Sequence[str | None]) -> Differenc
     by_chance = count / (count - 1) * float((own**2).sum()) / (templates - 1)
     between = float(values.mean(axis=1).var(ddof=1))
     if by_chance <= 1e-24:
-        differ = between > 1e-24
-        return Difference(float("inf") if differ else 0.0, 0.0 if differ else 1.0)
+        if between <= 1e-24:
+            return Difference(0.0, 1.0)
+        # Every cluster says the same: as likely as that all happen to arrange templates alike.
+        alike = -(count - 1) * _log_arrangements(values.mean(axis=1))
+        return Difference(float("inf"), math.exp(alike))
     f = between / by_chance
     freedom = (templates - 1, (templates - 1) * (count - 1))
     return Difference(f, float(special().fdtrc(*freedom, f)))
+
+
+def _log_arrangements(scores: Array) -> float:
+    """In how many orders these scores can be given to the templates; its logarithm."""
+    import numpy as np
+
+    equal = np.unique(scores.round(12), return_counts=True)[1]
+    log_gamma = special().gammaln
+    return float(log_gamma(len(scores) + 1.0) - log_gamma(equal + 1.0).sum())
 
 
 def _influences(values: Array, clusters: Sequence[str | None]) -> Array:
