@@ -270,3 +270,16 @@ def test_formats_that_do_not_exist_get_a_guess() -> None:
     with pytest.raises(ConfigError, match="did you mean 'markdown'"):
         text("markdwon")
     assert len(FORMATS) == 7
+
+
+@pytest.mark.parametrize("to", ["csv", "markdown", "latex", "model-card"])
+def test_a_sweep_on_a_budget_has_no_score_to_export(to: str) -> None:
+    """An empty table would be taken for a run that did nothing."""
+    parts = run(
+        "a",
+        {"jnli@part": {"acc": (None, None, None)}},
+        configs={"jnli@part": cell_config(task="jnli", role="part")},
+    )
+    with pytest.raises(ConfigError, match="no score to export") as error:
+        export_text([parts], to, ExportSettings())
+    assert "tenbin report" in error.value.hint

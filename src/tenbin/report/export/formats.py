@@ -50,7 +50,8 @@ def export_text(runs: Sequence[NamedRun], to: str, settings: ExportSettings) -> 
     """Scores of one or several runs in a format.
 
     Raises:
-        ConfigError: There is no such format, or it holds one model and there are several.
+        ConfigError: There is no such format, it holds one model and there are several, or no run
+            has a score of its own.
     """
     check_format(to)
     if to == EVERY_EVAL_EVER:
@@ -63,6 +64,12 @@ def export_text(runs: Sequence[NamedRun], to: str, settings: ExportSettings) -> 
             runs[0], settings.percent, settings.all_metrics, settings.evaluator, settings.created
         )
     table = build_table(runs, settings.all_metrics)
+    if not table.columns:
+        raise ConfigError(
+            "there is no score to export: a sweep on a budget asks each prompt of a part of the "
+            "documents, and estimates the distribution over all prompts",
+            "`tenbin report` shows that; run the prompts that matter with `--then best:3`",
+        )
     if to == MODEL_CARD:
         return to_model_card(table, settings.percent)
     if to in _RECORDS:
