@@ -144,6 +144,10 @@ def test_a_stored_run_is_one_line(japanese: RunResult) -> None:
     assert len(lines) == 1
     assert lines[0].startswith("run      runs/a: scripted, 64 tasks, n = ")
     assert "japanese mean" in lines[0] and " ± " in lines[0]
+    parts = {id: one.model_copy(update={"role": "part"}) for id, one in japanese.configs.items()}
+    swept = japanese.model_copy(update={"configs": parts, "group_details": {}})
+    (line,) = _shown(lambda console: print_run_line("runs/b", swept, console), 200)
+    assert line.endswith("a sweep on a budget: no score of a single prompt")
 
 
 def test_notes_are_indented_on_a_terminal_and_whole_in_a_pipe() -> None:

@@ -44,6 +44,8 @@ def _first_score(result: RunResult) -> str:
     for id, details in result.details.items():
         if result.configs[id].role != "part" and not is_unscored(details.values()):
             return _shown(id, result.scores(id)[0])
+    if all(result.configs[id].role == "part" for id in result.details):
+        return "a sweep on a budget: no score of a single prompt"
     return "nothing scored"
 
 
