@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--token", metavar="TEXT", help="require this token (default: a random one where needed)"
     )
     add_language(parser)
-    parser.add_argument("--verbose", action="store_true", help="log every request")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log every request")
 
 
 def execute(options: argparse.Namespace) -> int:
