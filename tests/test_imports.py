@@ -42,6 +42,16 @@ def test_lists_of_tasks_need_no_numbers(tmp_path: Path) -> None:
     assert not imported(tmp_path, "tasks") & {"numpy", "scipy", "pyarrow", "torch"}
 
 
+@pytest.mark.parametrize("arguments", [("preview", "--tasks", "jnli"), ("validate", "jnli")])
+def test_what_asks_no_model_needs_nothing_of_results(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    found = imported(tmp_path, *arguments, "--sample_data")
+    assert "tenbin.pipeline.prepare" in found
+    stages = ("tenbin.results", "tenbin.journal", "tenbin.statistics", "numpy")
+    assert not [name for name in found if name.startswith(stages)]
+
+
 def test_a_dry_run_takes_the_light_part_of_scipy(tmp_path: Path) -> None:
     """One compiled module: its packages are half of what a dry run would wait for and hold."""
     given = ["--model", "scripted", "--tasks", "jnli", "--sample_data", "--no_cache"]

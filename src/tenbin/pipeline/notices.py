@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tenbin.pipeline.judge import CellCounts
-from tenbin.records import Cell, ScoreRow
-from tenbin.results.schema import DocumentCounts, Stopping
-
 if TYPE_CHECKING:
+    # Commands without results use this module too, and need nothing that makes results.
     from tenbin.pipeline.group_scores import GroupScore
+    from tenbin.pipeline.judge import CellCounts
+    from tenbin.records import Cell, ScoreRow
+    from tenbin.results.schema import DocumentCounts, Stopping
 
 _LITTLE = 0.5
 """Share of the first token below which the letters are not what the model would say."""

@@ -37,12 +37,7 @@ from tenbin.prompts.build import PromptSettings, build_prompts, limited
 from tenbin.prompts.example_pool import Pool
 from tenbin.prompts.truncation import Measure
 from tenbin.records import DataFile, Dataset, Document, Prompt, Task
-from tenbin.statistics.option_order import LEAST_PRIOR
-from tenbin.statistics.prompts.design import assign, check_load
 from tenbin.timing import stage
-
-_LEAST_ROTATED = LEAST_PRIOR
-"""Documents that `--rotated_share` asks in rotated orders, at least."""
 
 
 @dataclass(slots=True)
@@ -352,13 +347,16 @@ def _design(documents: Iterable[Document], share: Share) -> list[array[int]]:
     """
     import numpy as np
 
+    from tenbin.statistics.option_order import LEAST_PRIOR
+    from tenbin.statistics.prompts.design import assign, check_load
+
     # Marked, because a group's name may be another document's id.
     names = [f"document {one.id}" if one.group is None else one.group for one in documents]
-    if share.rotated and len(names) < _LEAST_ROTATED * share.prompts:
+    if share.rotated and len(names) < LEAST_PRIOR * share.prompts:
         raise ConfigError(
             f"--rotated_share asks rotated orders of {len(names) // share.prompts} of {len(names)} "
-            f"documents, and {_LEAST_ROTATED} are needed",
-            f"--rotated_share {min(0.5, math.ceil(100 * _LEAST_ROTATED / len(names)) / 100):g}, or "
+            f"documents, and {LEAST_PRIOR} are needed",
+            f"--rotated_share {min(0.5, math.ceil(100 * LEAST_PRIOR / len(names)) / 100):g}, or "
             "leave it out to ask all of them",
         )
     if not share.rotated:
