@@ -54,6 +54,8 @@ class _Patterns:
     name_before: re.Pattern[str]
     name_after: re.Pattern[str]
     article: re.Pattern[str]
+    quoted: re.Pattern[str]
+    """After an article too: A "happy" person."""
     option_noun: re.Pattern[str]
     noun_before: re.Pattern[str]
     announced: re.Pattern[str] | None
@@ -76,9 +78,13 @@ def _compile(count: int, native: tuple[str, ...], pool: Pool) -> _Patterns:
     noun = f"{phrases.fillers}|{phrases.headings}"
     return _Patterns(
         letter=re.compile(letter),
-        name_before=re.compile(rf"{phrases.names_before}\s*$", re.IGNORECASE),
+        # A name stands on one line: after "A. a country", "B" opens the next option.
+        name_before=re.compile(rf"{phrases.names_before}[{SPACE}]*\Z", re.IGNORECASE),
         name_after=re.compile(rf"\s?{phrases.names_after}", re.IGNORECASE),
         article=re.compile(rf"[ \t]+(?!{phrases.followers})[{LATIN}]", re.IGNORECASE),
+        quoted=re.compile(
+            rf'[ \t]+"[^"\n]{{1,30}}"[ \t]+(?!{phrases.followers})[{LATIN}]', re.IGNORECASE
+        ),
         option_noun=re.compile(noun, re.IGNORECASE),
         noun_before=re.compile(rf"(?:{noun}) $", re.IGNORECASE),
         announced=None
@@ -150,7 +156,10 @@ def _is_word(
     if letter == "A" and patterns.noun_before.search(before):
         return False
     if letter in "aA":
-        return patterns.article.match(after) is not None
+        opens = not before.strip() or before.endswith("\n")
+        return patterns.article.match(after) is not None or (
+            opens and patterns.quoted.match(after) is not None
+        )
     if letter.islower():
         return re.match(rf"\s*[{LATIN}]", after) is not None
     # The initial of a name: a capitalised word before it and another after it.
