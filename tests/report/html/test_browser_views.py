@@ -239,6 +239,12 @@ def test_two_templates_among_many_tasks_are_no_sweep_to_open_on(
     page = open_page(tmp_path / "r.html")
     assert page.locator('nav a[aria-current="page"]').inner_text() == "Languages"
     assert page.locator('nav a[data-view="templates"]').count() == 1
+    show(page, "overview")
+    names = page.locator(".card-name").all_inner_texts()
+    assert [name.split() for name in names] == [
+        ["mlogiqa_mcq", "10", "tasks"], ["jnli", "0.2"], ["jnli", "0.3"],
+    ]  # fmt: skip
+    assert page.get_by_text("10 more in the table.").count() == 1
 
 
 def test_a_sweep_on_a_budget_shows_its_distribution(tmp_path: Path, open_page: OpenPage) -> None:

@@ -13,8 +13,10 @@ export function headline(run) {
   const scored = cells.filter((cell) => cell.role === "score" && cell.metrics.length);
   const several = (cell) => scored.filter((one) => one.task === cell.task && one.version === cell.version).length > 1;
   const inGroup = new Set(groups.flatMap((group) => group.members));
-  const tasks = scored.filter((cell) => !several(cell));
   const means = groups.filter((group) => group.metrics.length);
+  const once = scored.filter((cell) => !several(cell));
+  // A sweep has no headline of single prompts; beside other tasks, each way of asking one has its card.
+  const tasks = means.length + once.length ? [...once, ...scored.filter(several)] : [];
   const alone = tasks.filter((cell) => !inGroup.has(cell.id));
   const chosen = means.length + tasks.length > MOST_CARDS ? alone : [...alone, ...tasks.filter((cell) => inGroup.has(cell.id))];
   const cards = [...means.map((group) => groupCard(run, group)), ...chosen.map((cell) => taskCard(run, cell))].slice(0, MOST_CARDS);
