@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = add_command(actions, "list", "list what tasks read, and where it is", _LIST)
-    fetching = add_command(actions, "fetch", "download the data of tasks, for runs without a network", _FETCH)
+    fetching = add_command(
+        actions, "fetch", "download the data of tasks, for runs without a network", _FETCH
+    )
     for action in (listing, fetching):
         action.add_argument("names", nargs="+", metavar="TASK", help="names as in --tasks")
         action.add_argument("--json", action="store_true", help="print JSON")
