@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,16 @@ def test_from_python_and_by_the_users_configuration(folder: Path, tmp_path: Path
     assert evaluate(trust_tasks=True) == 6
     (tmp_path / "config.yaml").write_text(f"trust_tasks:\n  - {folder}\n")
     assert evaluate() == 6
+
+
+def test_a_file_whose_name_is_no_text_is_recorded_in_escapes(folder: Path, tmp_path: Path) -> None:
+    plain = TASK.replace("process_docs: !function utils.process\n", "")
+    plain = plain.replace("!function utils.text", "question").partition("metric_list")[0]
+    odd = folder / os.fsdecode(b"\xff.yaml")
+    try:
+        odd.write_text(plain.replace("task: quiz", "task: odd"))
+    except OSError:
+        pytest.skip("this file system takes UTF-8 alone")
+    tenbin.evaluate("scripted", ["odd"], include_path=str(folder), output_path="odd.json", limit=1)
+    stored = tenbin.load_run(tmp_path / "odd.json").document
+    assert stored["configs"]["odd"]["origin"]["path"].endswith(r"\udcff.yaml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from tenbin.results.schema.sample import columns
 _ROWS_PER_GROUP = 1_000
 """Rows of a Parquet row group: few enough to be read on demand, enough to compress well."""
 _row = attrgetter(*columns())
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def write_run(
@@ -62,6 +64,8 @@ def write_run(
         identified = SamplesFile(sha256=written.sha256, bytes=written.bytes)
         complete = result.model_copy(update={"samples": identified})
         text = json.dumps(complete.to_json(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        # Names of files need not be UTF-8: what is none stands there as the text of its escape.
+        text = _HALF_PAIR.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text)
         for file in results:
             file.write_text(text, encoding="utf-8")
         settings.write_text(write_yaml(dict(run_file)), encoding="utf-8")

@@ -45,6 +45,12 @@ def previewed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[
     return [{"text": row["prompt"], "answers": row["continuations"] or row["stop"]} for row in rows]
 
 
+def test_a_name_of_two_lines_stays_one_line(folder: Path) -> None:
+    plain = (folder / "animals_choice.yaml").rename(folder / "animals\nchoice.yaml")
+    first, second, *_ = to_tenbin(read_task_file(plain), "published").splitlines()
+    assert r"from 'animals\nchoice.yaml' (sha256" in first and second.startswith("# ")
+
+
 @pytest.mark.parametrize("shots", ["0", "2"])
 @pytest.mark.parametrize("file", PLAIN)
 def test_an_imported_file_has_the_prompts_of_lm_eval(

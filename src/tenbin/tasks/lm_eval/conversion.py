@@ -81,7 +81,8 @@ def to_tenbin(read: ReadFile, template: str = DEFAULT_TEMPLATE, package: str | N
     }
     where = f"{package}, " if package else ""
     text = (
-        f"# Made by `tenbin import-task` from {path.name} ({where}sha256 {read.sha256[:16]}).\n"
+        f"# Made by `tenbin import-task` from {_line(path.name)} "
+        f"({where}sha256 {read.sha256[:16]}).\n"
         "# The keys are lm-eval's and mean the same; what it included is written out.\n"
         "# Further wordings go under `templates:`, each with the keys that differ.\n"
         + write_yaml(written, blocks=True)
@@ -106,8 +107,9 @@ def to_lm_eval(task: Task, template: str, mapping: Mapping[str, Any] | None = No
     _refuse_functions(task, path)
     written = _task_mapping(task, template) if mapping is None else _plain(mapping, template)
     text = (
-        f"# Made by `tenbin import-task --to lm-eval` from {path.name}, "
-        f"{task.name} {task.version}, template {template}.\n" + write_yaml(written, blocks=True)
+        f"# Made by `tenbin import-task --to lm-eval` from {_line(path.name)}, "
+        f"{_line(task.name)} {_line(task.version)}, template {template}.\n"
+        + write_yaml(written, blocks=True)
     )
     after = translate(_parsed(text), path).require()
     _check_equal(task, after, template, after.default_template, path, plain=mapping is None)
@@ -223,6 +225,11 @@ def _lacking(task: Task, template: Template) -> Iterator[str]:
         for function, _ in chain.steps:
             if function not in _FILTERS:
                 yield f"filter {function}"
+
+
+def _line(name: str) -> str:
+    """A name as one line of a comment: what is not printed is escaped."""
+    return name if name.isprintable() else ascii(name)
 
 
 def _names(text: str, name: str) -> bool:
