@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,18 @@ def test_a_file_is_a_document_where_asked(tmp_path: Path, monkeypatch: pytest.Mo
     assert [file.rows for file in loaded.files] == [1, 1]
     with pytest.raises(DataError, match=r"sample_by is .word.; accepted: line or document"):
         text_set(tmp_path, data_files={"test": "*.txt"}, sample_by="word")
+
+
+def test_a_file_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "plain_text" / "ja"
+    folder.mkdir(parents=True)
+    try:
+        (folder / os.fsdecode(b"\xff.txt")).write_text("text")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 alone")
+    with pytest.raises(DataError, match="the name of the file is not UTF-8") as refused:
+        own_texts(tmp_path)
+    assert refused.value.hint == "rename it"
 
 
 def test_faults_name_the_file(tmp_path: Path) -> None:

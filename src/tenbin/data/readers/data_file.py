@@ -123,8 +123,12 @@ def open_source(path: Path) -> Iterator[Source]:
     """Open a data file.
 
     Raises:
-        DataError: It cannot be opened, or is no regular file.
+        DataError: It cannot be opened, is no regular file, or has a name that cannot be stored.
     """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{path}: the name of the file is not UTF-8", "rename it") from error
     try:
         raw = open_regular(path)
     except OSError as error:
