@@ -75,7 +75,7 @@ def read_part(plain: str, language: str, count: int, pool: Pool) -> str | None:
         chosen = [place for place, (_, found) in enumerate(mentions) if found is stance]
         if chosen:
             return _settle(mentions[chosen[-1] :])
-    opening = _opening_label(mentions)
+    opening = _opening_label(plain, mentions)
     if opening is not None:
         return opening
     if _refusal(pool).search(plain):
@@ -107,12 +107,16 @@ def _settle(rest: list[tuple[Mention, Stance]]) -> str | None:
     return later[-1].letter if later else None
 
 
-def _opening_label(mentions: list[tuple[Mention, Stance]]) -> str | None:
+def _opening_label(plain: str, mentions: list[tuple[Mention, Stance]]) -> str | None:
     """The letter that opens the answer as a label, unless other lines open with other letters."""
     if not mentions:
         return None
     first, stance = mentions[0]
-    if first.start > 2 or not (first.label and first.line_start) or stance is not Stance.BARE:
+    # "B. contradictory" alone: the option's own text denies nothing.
+    alone = len(mentions) == 1 and plain[first.end : first.end + 1] in (".", ")")
+    if first.start > 2 or not (first.label and first.line_start):
+        return None
+    if stance is not Stance.BARE and not alone:
         return None
     labels = {mention.letter for mention, _ in mentions if mention.line_start and mention.label}
     inline = [mention.letter for mention, _ in mentions if mention.label]
@@ -137,7 +141,20 @@ def _without_review(
     if review is None and [head.letter for head in list(heads.values())[:2]] != ["A", "B"]:
         return bare
     begun = review.end() if review else 0
-    return [mention for mention in bare if mention.start not in heads or mention.start < begun]
+    # What an option's own text names is no choice either: "B. Neither A nor C".
+    lines = [(at, _line_end(plain, at)) for at in heads if at >= begun]
+    kept: list[Mention] = []
+    for mention in bare:
+        while lines and lines[0][1] < mention.start:
+            lines.pop(0)
+        if not (lines and lines[0][0] <= mention.start):
+            kept.append(mention)
+    return kept
+
+
+def _line_end(plain: str, start: int) -> int:
+    end = plain.find("\n", start)
+    return len(plain) if end < 0 else end
 
 
 def _without_enumeration(bare: list[Mention], count: int) -> list[Mention]:

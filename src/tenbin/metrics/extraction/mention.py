@@ -166,5 +166,5 @@ def _is_word(
     if announced:
         return False
     surname = re.match(r"\.\s[A-ZÀ-Ý][a-zß-ÿ]", after)
-    forename = re.search(r"(?:^|\s)([A-ZÀ-Ý][a-zß-ÿ]+)\s$", before)
+    forename = re.search(rf"(?:^|\s)([A-ZÀ-Ý][a-zß-ÿ]+)[{SPACE}]\Z", before)
     return bool(surname and forename and not patterns.option_noun.fullmatch(forename[1]))

@@ -104,11 +104,15 @@ def stance_of(text: str, mention: Mention, previous_end: int, pool: Pool) -> Sta
     return _stance_in_window(before, after, max(0, previous_end - window_start), pool)
 
 
+_OWN_TEXT = re.compile(r"\)[ \u3000]+(?:はい|(?![はがもをのにでとや])[ぁ-ゖァ-ヺ㐀-鿿가-힣「『])")
+"""「(D) 誤った意識」: of a letter in brackets, what is said of it follows without a blank."""
+
+
 # Models that repeat themselves write the same words around hundreds of letters.
 @lru_cache(maxsize=4096)
 def _stance_in_window(before: str, after: str, previous_end: int, pool: Pool) -> Stance:
     patterns = _compile(pool)
-    if after.startswith(")") and not before.endswith("("):
+    if after.startswith(")") and (not before.endswith("(") or _OWN_TEXT.match(after)):
         # "B) Not all …": the bracket ends a label, and what follows is the option's own text.
         after = ":" + after[1:]
     announced = _find_announcement(before, pool)
