@@ -59,7 +59,11 @@ def _compile(pool: Pool) -> _Patterns:
     between = rf"{OPENERS}\n:,、=→–—-"
     gap = rf"(?:{repeatable_fillers(between, pool)}|[{between}]|\.\.\.|…)*"
     near = rf"(?:{repeatable_fillers(OPENERS, pool)}|[{OPENERS}])*"
-    heading = rf"{phrases.headings}\s*(?:[:=→–—\-\n)\]」』】\"'])"
+    # Without a mark behind it, a heading has its line for itself: "最后的结论" may end an option.
+    heading = (
+        rf"(?:{phrases.headings}\s*[:=→–—\-)\]」』】\"']"
+        rf"|(?:^|\n)[^\n.:、。,]{{0,12}}?{phrases.headings}[{SPACE}]*\n)"
+    )
     quoted = r"(?:\([^()\n]{0,80}\)|「[^」\n]{0,80}」|\"[^\"\n]{0,80}\")"
     after = rf"[{CLOSERS}]*(?:{quoted}[{SPACE}]*)?(?:{phrases.fillers}[{SPACE}]*)?"
     option_text = rf"(?:[.:)]\s*[^{SENTENCE_END}A-H]{{0,80}}?)?"
