@@ -228,12 +228,13 @@ def test_no_serious_fault(board: Path, open_page: OpenPage, scheme: str) -> None
 
 def test_the_leaderboard_speaks_japanese(runs: Path, tmp_path: Path, open_page: OpenPage) -> None:
     figures = tmp_path / "figures"
-    paths = [runs / "weak.json", runs / "middle.json"]
+    paths = [runs / "weak.json", runs / "middle.json", runs / "strong.json"]
     write_report(paths, tmp_path / "r.html", "ja", str(figures))
     page = open_page(tmp_path / "r.html")
     assert page.locator('nav a[aria-current="page"]').inner_text() == "リーダーボード"
     assert "最高の得点" in page.locator(".board-legend").inner_text()
-    show(page, "compare")
+    assert "実行していない" in page.locator("dl.letters dd").all_inner_texts()
+    show(page, "compare?base=weak&with=middle")
     groups = page.locator("table.pair tbody tr.group").all_inner_texts()
     assert groups and all("acc · " in one and "平均" in one for one in groups)
     page.set_viewport_size({"width": 390, "height": 800})

@@ -2,7 +2,7 @@
 
 import { fill, foreign, make, say } from "./elements.js";
 import { count, moment, probability, signed } from "./numbers.js";
-import { rankText, writtenScore } from "./board_data.js";
+import { rankText, reasonText, writtenScore } from "./board_data.js";
 
 const MOST_MEMBERS = 16;
 
@@ -69,7 +69,7 @@ export class BoardCard {
   facts(row, at) {
     const { board } = this;
     const [column, cell] = [board.columns[at], board.cells[row][at]];
-    const lines = cell.differences.map((one) => foreign(`${one.kind}: ${one.text}`));
+    const lines = cell.differences.map((one) => foreign(reasonText(`${one.kind}: ${one.text}`)));
     if (cell.differences.length && !cell.ranked) lines.push(say("card_not_ranked"));
     if (cell.ranked && cell.n !== column.n) lines.push(say("card_shared", { value: writtenScore(cell.shared_value, column), n: count(column.n) }));
     if (rankText(cell)) lines.push(say("card_ranks", { ranks: rankText(cell), n: board.cells.filter((cells) => cells[at].ranked).length }));

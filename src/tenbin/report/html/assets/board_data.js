@@ -130,6 +130,23 @@ export function rankText(cell) {
   return cell.rank_low === cell.rank_high ? String(cell.rank_low) : `${cell.rank_low}–${cell.rank_high}`;
 }
 
+const REASONS = [
+  [/^not run$/, () => say("reason_not_run")],
+  [/^run with (.+)$/, ([, what]) => say("reason_run_with", { what: what.replaceAll("template ", say("reason_template")) })],
+  [/^only (\d+) of its (\d+) tasks$/, ([, held, tasks]) => say("reason_only_some", { held, tasks })],
+  [/^partial: ([\d,]+) documents here, ([\d,]+) there$/, ([, here, there]) => say("reason_fewer", { here, there })],
+  [/^no other model has a comparable score$/, () => say("reason_alone")],
+];
+
+/** A reason of the leaderboard in the reader's language; as it is where it is none of the usual ones. */
+export function reasonText(text) {
+  for (const [pattern, words] of REASONS) {
+    const found = pattern.exec(text ?? "");
+    if (found) return words(found);
+  }
+  return text;
+}
+
 /** Reasons and differences that cells refer to by letter. */
 export class BoardNotes {
   constructor() {

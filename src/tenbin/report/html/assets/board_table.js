@@ -3,7 +3,7 @@
 import { copyButton, foreign, make, say, scroller } from "./elements.js";
 import { count, signed } from "./numbers.js";
 import { asCsv, asLatex, asMarkdown } from "./table.js";
-import { BoardNotes, heatOf, rankText, writtenScore } from "./board_data.js";
+import { BoardNotes, heatOf, rankText, reasonText, writtenScore } from "./board_data.js";
 import { BoardCard } from "./board_card.js";
 
 const MOST_MODELS = 100;
@@ -141,10 +141,10 @@ export class BoardTable {
   cell(row, at, begins) {
     const [cell, column] = [this.board.cells[row][at], this.board.columns[at]];
     const classes = ["number", begins ? "begins" : "", cell.best ? "best" : ""].join(" ");
-    if (cell.value === null) return make("td", { class: `${classes} none`, title: cell.missing }, "–", make("sup", {}, this.notes.letter(cell.missing)));
+    if (cell.value === null) return make("td", { class: `${classes} none`, title: reasonText(cell.missing) }, "–", make("sup", {}, this.notes.letter(cell.missing)));
     const marks = cell.differences.map((one) => this.notes.letter(`${one.kind}: ${one.text}`));
     const link = make("a", { class: "score", tabindex: "-1", href: this.board.documents(row, at), "data-row": row, "data-at": at }, writtenScore(cell.value, column));
-    const made = make("td", { class: classes }, link, make("span", { class: "mark" }, cell.tied ? make("span", { title: say("tied") }, "=") : "", marks.length ? make("sup", { title: cell.differences.map((one) => one.text).join("\n") }, marks.join(",")) : ""), this.second(row, at));
+    const made = make("td", { class: classes }, link, make("span", { class: "mark" }, cell.tied ? make("span", { title: say("tied") }, "=") : "", marks.length ? make("sup", { title: cell.differences.map((one) => reasonText(`${one.kind}: ${one.text}`)).join("\n") }, marks.join(",")) : ""), this.second(row, at));
     const heat = this.heat(cell, column);
     if (heat) made.style.background = heat;
     return made;
@@ -179,7 +179,7 @@ export class BoardTable {
   /** Legend, letters, columns without ranks, runs that were not read. */
   below() {
     const cells = this.shown.flatMap((row) => this.columns.map(({ at }) => this.board.cells[row][at]));
-    const letters = [...this.notes.letters].map(([text, letter]) => make("div", {}, make("dt", {}, letter), make("dd", {}, foreign(text))));
+    const letters = [...this.notes.letters].map(([text, letter]) => make("div", {}, make("dt", {}, letter), make("dd", {}, foreign(reasonText(text)))));
     const reasons = new Map();
     for (const { at } of this.columns) {
       const column = this.board.columns[at];
@@ -188,7 +188,7 @@ export class BoardTable {
     return [
       make("div", { class: "board-legend note" }, this.scale(cells), make("p", {}, this.legend(cells).join(" "))),
       letters.length ? make("dl", { class: "letters note" }, letters) : null,
-      [...reasons].map(([reason, ids]) => make("p", { class: "note" }, say("no_ranks"), " ", foreign(`${ids.join(", ")}: ${reason}`))),
+      [...reasons].map(([reason, ids]) => make("p", { class: "note" }, say("no_ranks"), " ", foreign(`${ids.join(", ")}: ${reasonText(reason)}`))),
       Object.entries(this.board.report.unread || {}).map(([name, why]) => make("p", { class: "caution" }, say("not_read"), " ", foreign(`${name}: ${why}`))),
       this.copies(),
     ];
