@@ -113,7 +113,7 @@ def _opening_label(plain: str, mentions: list[tuple[Mention, Stance]]) -> str | 
         return None
     first, stance = mentions[0]
     # "B. contradictory" alone: the option's own text denies nothing.
-    alone = len(mentions) == 1 and plain[first.end : first.end + 1] in (".", ")")
+    alone = len(mentions) == 1 and plain[first.end : first.end + 1] in (".", ")", ":")
     if first.start > 2 or not (first.label and first.line_start):
         return None
     if stance is not Stance.BARE and not alone:

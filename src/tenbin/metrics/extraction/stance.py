@@ -46,6 +46,8 @@ class _Patterns:
     supposed: re.Pattern[str]
     denied_before: re.Pattern[str]
     denied_after: re.Pattern[str]
+    marked_wrong: re.Pattern[str]
+    """"B. Wrong": of an announced letter, this is the option's own text."""
     confirmed: re.Pattern[str]
     approved: re.Pattern[str]
     discussed: re.Pattern[str]
@@ -82,9 +84,8 @@ def _compile(pool: Pool) -> _Patterns:
         doubted=pattern(rf"{phrases.doubts}\s*(?:that|que|rằng|ว่า|أن)?\s*$"),
         supposed=pattern(phrases.conditions),
         denied_before=pattern(rf"{phrases.denials_before}{near}$"),
-        denied_after=pattern(
-            rf"{after}{phrases.denials_after}|{mark}{phrases.wrong_marks}{mark_end}"
-        ),
+        denied_after=pattern(rf"{after}{phrases.denials_after}"),
+        marked_wrong=pattern(rf"{mark}{phrases.wrong_marks}{mark_end}"),
         confirmed=pattern(rf"{after}{option_text}{phrases.confirmations}"),
         approved=pattern(rf"{after}{phrases.approvals}|{mark}{phrases.right_marks}{mark_end}"),
         discussed=pattern(rf"{after}{phrases.discussions}"),
@@ -123,6 +124,8 @@ def _stance_in_window(before: str, after: str, previous_end: int, pool: Pool) ->
     lead = before[: announced.start()] if announced else before
     clause = re.split(f"[{_CLAUSE_END}]", lead[previous_end:])[-1]
     if patterns.denied_after.match(after) or patterns.asked.match(after):
+        return Stance.DENIED
+    if not announced and patterns.marked_wrong.match(after):
         return Stance.DENIED
     if patterns.denied_before.search(before) or patterns.supposed.search(clause):
         return Stance.DENIED
@@ -240,6 +243,9 @@ def _are_listed(text: str, run: list[Mention], joint: _Joint, end: int, pool: Po
 @lru_cache(maxsize=4096)
 def _are_tied(before: str, after: str, pool: Pool) -> bool:
     patterns = _compile(pool)
-    predicates = (patterns.denied_after, patterns.confirmed, patterns.approved, patterns.discussed)
+    predicates = (
+        *(patterns.denied_after, patterns.marked_wrong),
+        *(patterns.confirmed, patterns.approved, patterns.discussed),
+    )
     settled = _find_announcement(before, pool) is not None or patterns.denied_before.search(before)
     return not (settled and any(predicate.match(after) for predicate in predicates))
