@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 from common import RESULTS, say, write_result
 from tests.statistics import test_option_order as orders
+from tests.statistics.prompts import test_effects as effects
 from tests.statistics.test_selection import answers, options
 
 from tenbin.statistics.intervals import Estimate, estimate, t_interval
@@ -206,6 +207,21 @@ def positions(draw: Draw, times: int) -> list[dict[str, Any]]:
     return rows
 
 
+def choices(draw: Draw, times: int) -> list[dict[str, Any]]:
+    """Effects of choices in the wording of a sweep on a budget, where there are none."""
+    rows = []
+    for taste in (0.0, 2.0):
+        claimed, held = [], []
+        for seed in range(times // 3):
+            found = effects.swept(draw, seed, 0.0, taste)
+            claimed.append(any(one.p_value < 0.05 for one in found))
+            held.append(all(one.low <= 0 <= one.high for one in found))
+        rows.append({"tastes_of_documents": taste, "claimed": rounded(claimed),
+                     "all_hold": rounded(held)})  # fmt: skip
+        say(f"  {rows[-1]}")
+    return rows
+
+
 def point(one: Any) -> float:
     """The middle of a score, or of a spread."""
     value: float = one.value if hasattr(one, "value") else one.deviation
@@ -234,6 +250,7 @@ PARTS: dict[str, Callable[[Draw, int], list[dict[str, Any]]]] = {
     "wording": wording,
     "paired": paired_differences,
     "option order": positions,
+    "choices": choices,
 }
 
 
