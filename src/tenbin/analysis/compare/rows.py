@@ -68,7 +68,7 @@ class _Sides:
             if own.failed and not own.documents:
                 raise ResultError(
                     f"{cell.id}: {metric}: all {own.failed:,} documents failed in one of the runs",
-                    "--cells names the ids to compare",
+                    "`tenbin report` shows why; --cells compares other ids",
                 )
         return cls(detail, (mine, theirs), both)
 
