@@ -35,6 +35,8 @@ TABLES = ("scales", "scales_before", "numerals")
 _EVERYWHERE = frozenset(
     {"answers", "confirmations", "workings", "questions", "retractions", "refusals", "copulas"}
 )
+_OWN_WORDS = {"fr": ("ans",)}
+"""English abbreviations of answer nouns that are other words of the language: "23 ans"."""
 _CYRILLIC = "Ѐ-ӿ"
 _INDIC = "\u0900-\u0963\u0971-\u0d7f"
 """Without the full stop । and the digits."""
@@ -105,7 +107,10 @@ def number_words(language: str) -> NumberWords:
     near = [_read("en")] + ([_read(language)] if language in NUMBER_LANGUAGES else [])
     expressions = {
         key: words_expression(
-            phrase for one in (every if key in _EVERYWHERE else near) for phrase in one[key]
+            phrase
+            for one in (every if key in _EVERYWHERE else near)
+            for phrase in one[key]
+            if phrase not in _OWN_WORDS.get(language, ())
         )
         for key in LISTS
         if key != "asides"
