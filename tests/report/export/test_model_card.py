@@ -114,6 +114,27 @@ def test_several_models_are_refused() -> None:
         card(run("small", {"jnli": ACC}), run("large", {"jnli": ACC}))
 
 
+def test_checkpoints_of_one_name_are_refused() -> None:
+    options = [{"model": "hf", "model_args": f"pretrained={step}/small"} for step in "ab"]
+    named = [
+        NamedRun(f"step {at}", run("small", {task: ACC}, config=config, fingerprint=at).result)
+        for at, task, config in zip("12", ("jnli", "xnli"), options, strict=True)
+    ]
+    with pytest.raises(
+        ConfigError, match=r"step 1 and step 2 are of.*pretrained=a/small → pretrained=b/small"
+    ):
+        card(*named)
+
+
+def test_one_model_through_two_backends_is_one_card() -> None:
+    named = [
+        NamedRun(kind, run("small", {task: ACC}, config={"model": kind}, fingerprint=kind).result)
+        for kind, task in (("hf", "jnli"), ("vllm", "xnli"))
+    ]
+    (entry,) = yaml.safe_load(card(*named).split("---\n")[1])["model-index"]
+    assert len(entry["results"]) == 2
+
+
 def test_hostile_names_read_back() -> None:
     made = run("small", {f"{HOSTILE}\n---\nx: y": ACC})
     (entry,) = yaml.safe_load(card(made).split("\n---\n")[0])["model-index"]

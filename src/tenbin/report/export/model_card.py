@@ -12,6 +12,7 @@ from tenbin.report.export.names import model_label
 from tenbin.report.export.numbers import show_score
 from tenbin.report.export.published import DataSource, find_source
 from tenbin.report.export.table import Cell, Column, NamedRun, ScoreTable
+from tenbin.results.identity import RunIdentity, model_differences
 from tenbin.results.schema import CellConfig
 from tenbin.sandbox.printable import visible
 
@@ -23,6 +24,8 @@ _METRIC_TYPES = {
 }
 """Metrics whose id on the hub is another than their name here."""
 
+_BY_ITSELF = "export the runs of each model by itself"
+
 
 def to_model_card(table: ScoreTable, percent: bool) -> str:
     """The front matter of a model card with the scores of its tasks, and a table.
@@ -30,7 +33,7 @@ def to_model_card(table: ScoreTable, percent: bool) -> str:
     Averages of groups are in the table only: `model-index` has results on data sets.
 
     Raises:
-        ConfigError: The runs are of several models.
+        ConfigError: The runs are of several models, or of one model's name with several weights.
     """
     import yaml
 
@@ -38,8 +41,9 @@ def to_model_card(table: ScoreTable, percent: bool) -> str:
     if len(models) > 1:
         raise ConfigError(
             f"a model card is about one model, and the runs have {', '.join(models[:4])}",
-            "export the runs of each model by itself",
+            _BY_ITSELF,
         )
+    _check_weights(table.runs)
     results = [
         result
         for run, row in zip(table.runs, table.cells, strict=True)
@@ -50,6 +54,23 @@ def to_model_card(table: ScoreTable, percent: bool) -> str:
     index = {"model-index": [{"name": visible(name), "results": results}]}
     written = yaml.safe_dump(index, sort_keys=False, allow_unicode=True, width=100)
     return f"---\n{written}---\n\n## Evaluation\n\n{to_markdown(arrange(table, percent))}"
+
+
+def _check_weights(runs: Sequence[NamedRun]) -> None:
+    """See that runs of one backend answered from the same weights.
+
+    Backends have fingerprints of their own, so that runs of different ones are not compared.
+    """
+    first: dict[object, NamedRun] = {}
+    for run in runs:
+        known = first.setdefault(run.result.config.get("model"), run)
+        one, other = RunIdentity.of(known.result), RunIdentity.of(run.result)
+        if lines := list(model_differences(one, other)):
+            raise ConfigError(
+                f"a model card is about one model, and the answers of {known.name} and {run.name} "
+                f"are of different ones: {'; '.join(lines)}",
+                _BY_ITSELF,
+            )
 
 
 def _results(
