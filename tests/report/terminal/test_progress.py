@@ -41,7 +41,7 @@ def test_estimates_count_from_the_first_answer(
         "1 of 5 answered",
         "2 of 5 answered, about 1 min 00 s left",
         "3 of 5 answered, about 40 s left",
-        "3 of 5 answered in 40 s",
+        "3 of 5 answered in 1 min 40 s, the first after 1 min 00 s",
     ]
 
 
@@ -66,7 +66,7 @@ def test_a_second_round_counts_anew(clock: Clock, capsys: pytest.CaptureFixture[
             lines.advance(1.0)
         lines.finish()
     said = capsys.readouterr().err
-    assert "3 of 3 answered" in said and "2 of 2 answered" in said
+    assert "3 of 3 answered in 0 s\n" in said and "2 of 2 answered in 0 s\n" in said
 
 
 def test_long_work_without_the_model_is_told_of(
