@@ -96,8 +96,8 @@ WORKS = {
         3.0,
         "mgsm_native_cot_ja, 0-shot, at most 256 new tokens",
         gen_kwargs="max_gen_toks=256",
-        batch_sizes=(1, 4, 12),
-        tune_documents=4,
+        batch_sizes=(4, 12, 24),
+        tune_documents=24,
     ),
     "mgsm_fewshot": Work(
         "mgsm_direct_ja",
@@ -233,12 +233,16 @@ def measure(name: str, work: Work, options: Any, folder: Path) -> dict[str, Any]
     if not tried:
         commands.lm_eval(sizes[0], 1)
     best = min(tried, key=lambda size: tried[size]) if tried else sizes[0]
-    mine = [least_disturbed(commands.tenbin, options.attempts)]
+    # Both programs in turns. The faster pass of the peer counts: a slow minute of the machine,
+    # which nothing on it shows, must not speak for tenbin. Of tenbin it is the middle one.
+    mine, passes = [least_disturbed(commands.tenbin, options.attempts)], []
     say(f"  tenbin: {mine[-1]}")
-    theirs = least_disturbed(lambda: commands.lm_eval(best), 1)
-    say(f"  lm-eval at batch size {best}: {theirs}")
-    mine += [least_disturbed(commands.tenbin, options.attempts) for _ in range(2)]
-    say(f"  tenbin: {mine[1:]}")
+    for _ in range(2):
+        passes.append(least_disturbed(lambda: commands.lm_eval(best), 1))
+        say(f"  lm-eval at batch size {best}: {passes[-1]}")
+        mine.append(least_disturbed(commands.tenbin, options.attempts))
+        say(f"  tenbin: {mine[-1]}")
+    theirs = min(passes, key=lambda one: one["wall"])
     quiet = [one for one in mine if one["others"] <= QUIET] or mine
     found: dict[str, Any] = {
         "documents": documents,
@@ -246,6 +250,7 @@ def measure(name: str, work: Work, options: Any, folder: Path) -> dict[str, Any]
         "peer_seconds_by_batch_size": tried,
         "tenbin": mine,
         "peer": theirs,
+        "peer_passes": passes,
         "quiet": all(one["others"] <= QUIET for one in [*quiet, theirs]),
         "scores": commands.scores,
     }
