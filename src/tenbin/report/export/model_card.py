@@ -57,13 +57,13 @@ def to_model_card(table: ScoreTable, percent: bool) -> str:
 
 
 def _check_weights(runs: Sequence[NamedRun]) -> None:
-    """See that runs of one backend answered from the same weights.
+    """See that all runs with one engine are of the same weights.
 
-    Backends have fingerprints of their own, so that runs of different ones are not compared.
+    Engines have fingerprints of their own, so that runs with different ones are not compared.
     """
     first: dict[object, NamedRun] = {}
     for run in runs:
-        known = first.setdefault(run.result.config.get("model"), run)
+        known = first.setdefault((run.result.engine or {}).get("name"), run)
         one, other = RunIdentity.of(known.result), RunIdentity.of(run.result)
         if lines := list(model_differences(one, other)):
             raise ConfigError(

@@ -103,7 +103,7 @@ class LineProgress(Listener):
         self._total = self._done = 0
         self._estimate = _Estimate(0.0)
         self._started = self._printed = 0.0
-        self._first: float | None = None
+        self._until_first: float | None = None
         """Seconds until the first answer: the model is loaded, and a first batch computed."""
         self._announced = False
 
@@ -138,7 +138,7 @@ class LineProgress(Listener):
         self._total, self._done = total, 0
         self._estimate = _Estimate(work)
         self._started = self._printed = time.monotonic()
-        self._first = None
+        self._until_first = None
         if not self._announced:
             self._announced = True
             requests = "1 request" if total == 1 else f"{total:,} requests"
@@ -149,8 +149,8 @@ class LineProgress(Listener):
         self._done += 1
         now = time.monotonic()
         self._estimate.advance(work, now)
-        if self._first is None:
-            self._first = now - self._started
+        if self._until_first is None:
+            self._until_first = now - self._started
         if now - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = now
             left = self._estimate.left()
@@ -160,7 +160,7 @@ class LineProgress(Listener):
     def finish(self) -> None:
         """Log the number of answers and the time they took, loading included."""
         took = clock(time.monotonic() - self._started)
-        first = self._first or 0.0
+        first = self._until_first or 0.0
         slow = self._done > 1 and first >= _SECONDS_OF_RATE
         after = f", the first after {clock(first)}" if slow else ""
         self._line(f"{self._done:,} of {self._total:,} answered in {took}{after}")
