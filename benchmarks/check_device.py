@@ -45,6 +45,7 @@ from tenbin.backends.finite import NotFiniteError
 from tenbin.backends.hf.backend import HfBackend, open_hf
 from tenbin.backends.hf.generation.decode import DecodeStepper
 from tenbin.backends.hf.model.tensor_digest import model_digest
+from tenbin.backends.hf.model.weight_transfer import send_weights
 from tenbin.errors import BackendError
 from tenbin.records import (
     Failure,
@@ -502,6 +503,26 @@ def check_full_memory(report: Report, tokenizer: Any, device: torch.device) -> N
     )
 
 
+def check_weights(report: Report, device: torch.device) -> None:
+    """Weights copied from several threads, in pieces that do not fit them, and a tied one."""
+    generator = torch.Generator().manual_seed(3)
+    model = torch.nn.ModuleList(
+        torch.nn.Linear(2048 + n, 3001, dtype=dtype)
+        for n, dtype in enumerate((torch.bfloat16, torch.float32, torch.float16))
+    )
+    for weight in model.parameters():
+        weight.data = torch.randn(weight.shape, generator=generator).to(weight.dtype)
+    model.append(torch.nn.Linear(2048, 3001, dtype=torch.bfloat16))
+    model[3].weight = model[0].weight
+    wanted = {name: one.clone() for name, one in model.state_dict().items()}
+    send_weights(model, str(device), chunk=1_000_003)
+    found = model.state_dict()
+    same = sum(torch.equal(found[name].cpu(), one) for name, one in wanted.items())
+    moved = sum(one.is_cuda for one in found.values())
+    good = same == len(wanted) and moved == 4 and model[3].weight is model[0].weight
+    report.line("weights sent", good, f"{same} of {len(wanted)} the same bytes, {moved} moved")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -530,6 +551,7 @@ def main() -> int:
     report.guard("a model of NaN", lambda: check_broken(report, tokenizer, chosen.device))
     report.guard("checkpoint folder", lambda: check_folder(report, tokenizer, chosen.device))
     if device.type == "cuda":
+        report.guard("weights sent", lambda: check_weights(report, device))
         report.guard("kernel", lambda: check_kernel(report, device))
         for family in ("llama", "gemma3"):
             report.guard(

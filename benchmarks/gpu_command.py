@@ -4,11 +4,14 @@
 
 3,553 real documents (JCommonsenseQA 1,119 and JNLI 2,434, validation) with three examples, drawn
 for each document or the same for all, and a model of random weights in bfloat16 that is written to
-a folder first, with the embedded model's tokenizer. tenbin runs twice with one cache folder: the
-first start makes the probe and compiles, the second finds both there and is the one compared; its
-answers are taken away in between. lm-eval's class is started with the same folder and tokenizer and
-answers the same requests; its time is that of start, load and answers, at each batch size. Files
-are in memory on both sides. `--shape tiny --device cpu` tries the script itself.
+a folder first, with the embedded model's tokenizer. tenbin starts once to fill its cache folder
+(hashes of files, the probe, compiled kernels); a second start, which finds those there and none of
+the answers, is the one compared. lm-eval's class is started with the same folder and tokenizer and
+answers the same requests; its time is that of start, load and answers. Batch sizes are tried on
+every 16th document, and the fastest answers all; of the second kind of examples, which are as long,
+`--one_of 4` asks every fourth document and counts the answers' time four times. Files are in memory
+on both sides.
+`--shape tiny --device cpu` tries the script itself.
 """
 
 from __future__ import annotations
@@ -45,15 +48,21 @@ TASKS = "jcommonsenseqa-1.1-0.1,jnli-1.1-0.2"
 TARGETS = {"random": 6.0, "fixed": 14.0}
 
 
-def write_model(folder: Path, shape: str, device: str) -> None:
-    """A model of random weights with the embedded model's tokenizer."""
+TRIED = 16
+"""One of so many documents is asked to find the batch size."""
+FEW = 20
+"""Documents a task of the start that fills the cache folder."""
+
+
+def write_model(folder: Path, shape: str, device: str, tokenizer: Path) -> None:
+    """A model of random weights with a real tokenizer."""
     torch.manual_seed(1)
     model = make_model(shape, device, torch.bfloat16)
     # The same for every program: a special token that only one of them adds would be unequal work.
     model.config.bos_token_id, model.config.eos_token_id = 1, 2
     model.save_pretrained(folder)
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
-        if (found := Path(embedded_model()) / name).is_file():
+        if (found := tokenizer / name).is_file():
             shutil.copy(found, folder / name)
 
 
@@ -77,7 +86,7 @@ def requests_of_run(options: argparse.Namespace, folder: Path, fewshot: str) -> 
 
 def command(options: argparse.Namespace, work: Path, fewshot: str, start: str) -> dict[str, Any]:
     """Seconds of a whole process of tenbin, and where they went."""
-    cache = work / f"cache-{fewshot}"
+    cache = work / "cache"
     shutil.rmtree(cache / "journal", ignore_errors=True)
     output = work / f"{fewshot}-{start}.json"
     flags = [
@@ -85,7 +94,8 @@ def command(options: argparse.Namespace, work: Path, fewshot: str, start: str) -
         *("--device", options.device, "--dtype", "bfloat16", "--cache_dir", str(cache)),
         *("--output_path", str(output)),
     ]
-    for name, value in given(options, fewshot).items():
+    settings = given(options, fewshot) | ({"limit": FEW} if start == "first" else {})
+    for name, value in settings.items():
         flags += [f"--{name}", str(value)]
     began = time.perf_counter()
     done = subprocess.run(
@@ -105,21 +115,32 @@ def command(options: argparse.Namespace, work: Path, fewshot: str, start: str) -
 def peer(
     options: argparse.Namespace, folder: Path, requests: Sequence[Score], sizes: Sequence[int]
 ) -> dict[str, Any]:
-    """Seconds of lm-eval's class for the same requests, by batch size."""
-    items = [[one.prompt, text] for one in requests for text in one.continuations]
+    """Seconds of lm-eval's class for the same requests, at the fastest of some batch sizes.
+
+    One size means that an earlier call has found it: `--one_of` may then ask fewer documents.
+    """
     opened = Peer(options.lm_eval_python, "lm_eval", str(folder), "bfloat16", options.device)
-    # Kernels of the first product are loaded then; tenbin's own count, as its process is whole.
-    opened.ask("loglikelihood", items[:2], batch_size=1)
-    answers = {}
-    for size in sizes:
-        answers[size] = opened.ask("loglikelihood", items, batch_size=size)["wall"]
-        say(f"lm-eval, batch {size}: {answers[size]:.1f} s after {opened.start_seconds:.1f} s")
+
+    def answer(some: Sequence[Score], size: int) -> float:
+        items = [[one.prompt, text] for one in some for text in one.continuations]
+        return float(opened.ask("loglikelihood", items, batch_size=size)["wall"])
+
+    # Kernels of the first products are loaded then; tenbin's own count, as its process is whole.
+    answer(requests[:8], 8)
+    tried = {size: answer(requests[::TRIED], size) for size in sizes} if len(sizes) > 1 else {}
+    best = min(tried, key=lambda size: tried[size]) if tried else sizes[0]
+    say(f"lm-eval, start {opened.start_seconds:.1f} s, one of {TRIED} documents: {tried}")
+    some = requests if tried else requests[:: options.one_of]
+    seconds = answer(some, best) * len(requests) / len(some)
+    say(f"lm-eval, batch {best}: {seconds:.1f} s")
     opened.close()
-    start = opened.start_seconds
     return {
-        "start": start,
-        "answers": answers,
-        "seconds": {size: start + seconds for size, seconds in answers.items()},
+        "start": opened.start_seconds,
+        "tried": tried,
+        "batch_size": best,
+        "asked": len(some),
+        "answers": seconds,
+        "seconds": opened.start_seconds + seconds,
         "versions": opened.versions,
     }
 
@@ -136,27 +157,47 @@ def main() -> None:
     flags.add_argument("--examples", nargs="+", choices=TARGETS, default=list(TARGETS))
     flags.add_argument("--batch_sizes", type=int, nargs="+", default=[32, 64])
     flags.add_argument("--engine", default="compile=auto", help="further model arguments")
+    flags.add_argument("--tokenizer", type=Path, help="a folder with one; else the embedded one")
+    flags.add_argument(
+        "--one_of",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the second kind of examples ask lm-eval one of N documents, times N",
+    )
+    flags.add_argument("--skip_peer", action="store_true", help="time tenbin alone")
     flags.add_argument("--output_dir", type=Path, default=Path("benchmarks/results"))
     options = flags.parse_args()
     options.data_dir = str(Path(options.data_dir).resolve())
-    body: dict[str, Any] = {"what": "whole command", "shape": options.shape, "targets": TARGETS}
+    body: dict[str, Any] = {
+        "what": "whole command",
+        "shape": options.shape,
+        "targets": TARGETS,
+        "sizes": [],
+    }
+    versions: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
-        write_model(work / "model", options.shape, options.device)
+        tokenizer = options.tokenizer or Path(embedded_model())
+        write_model(work / "model", options.shape, options.device, tokenizer)
+        say("the model is written")
         for name in options.examples:
+            wanted = ("second",) if (work / "cache").exists() else ("first", "second")
+            starts = {start: command(options, work, name, start) for start in wanted}
+            body[name] = {"tenbin": starts}
+            if options.skip_peer:
+                continue
             requests = requests_of_run(options, work / "model", name)
-            starts = {s: command(options, work, name, s) for s in ("first", "second")}
-            other = peer(options, work / "model", requests, options.batch_sizes)
-            ours, theirs = starts["second"]["seconds"], min(other["seconds"].values())
-            body[name] = {
-                "requests": len(requests),
-                "tenbin": starts,
-                "lm_eval": other,
-                "ratio": round(theirs / ours, 2),
-            }
-            say(f"{name} examples: {theirs:.1f} s / {ours:.1f} s = {theirs / ours:.2f}")
+            sizes = body["sizes"][-1:] or options.batch_sizes
+            other = peer(options, work / "model", requests, sizes)
+            body["sizes"].append(other["batch_size"])
+            ours, theirs = starts["second"]["seconds"], other["seconds"]
+            ratio = round(theirs / ours, 2)
+            body[name] |= {"requests": len(requests), "lm_eval": other, "ratio": ratio}
+            versions |= other["versions"]
+            say(f"{name} examples: {theirs:.1f} s / {ours:.1f} s = {ratio}")
     body["device"] = torch.cuda.get_device_name() if options.device == "cuda" else "cpu"
-    body["setup"] = setup_facts(lm_eval=other["versions"])
+    body["setup"] = setup_facts(lm_eval=versions)
     write_result(options.output_dir, f"gpu_command_{options.shape}", body)
 
 

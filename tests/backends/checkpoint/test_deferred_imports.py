@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,84 @@ def test_what_was_imported_before_is_used_as_it_is(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment
     )
     assert done.returncode == 0, done.stderr
+
+
+TRANSFORMS = """
+import enum
+class InterpolationMode(enum.Enum):
+    NEAREST, BOX = "nearest", "box"
+"""
+LIKE_IMAGE_UTILS = """
+from torchvision import io as torchvision_io
+from torchvision.transforms import InterpolationMode
+from torchvision.transforms.functional import pil_to_tensor
+from sklearn.metrics import roc_curve
+
+modes = {0: InterpolationMode.NEAREST, 4: InterpolationMode.BOX}
+numbers = {mode: number for number, mode in modes.items()}
+"""
+RUN_DEFERRED = """
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from tenbin.backends.checkpoint.deferred_imports import deferring
+from tenbin.backends.checkpoint.transformers_import import quicken_import
+quicken_import()
+module = ModuleType("transformers.image_utils")
+module.__package__ = "transformers"
+with deferring(module):
+    exec(compile(open(sys.argv[1]).read(), "image_utils", "exec"), vars(module))
+assert not {"torchvision", "sklearn"} & set(sys.modules), "neither is imported"
+"""
+PICTURES = """
+from torchvision.transforms import InterpolationMode
+assert module.InterpolationMode is InterpolationMode
+assert module.modes == {0: InterpolationMode.NEAREST, 4: InterpolationMode.BOX}
+assert list(module.numbers.items()) == [(InterpolationMode.NEAREST, 0), (InterpolationMode.BOX, 4)]
+assert module.torchvision_io is sys.modules["torchvision.io"]
+assert "sklearn" not in sys.modules
+"""
+MEMBER = """
+assert module.InterpolationMode.BOX.value == "box", "the real member, once the module has run"
+assert module.numbers[module.InterpolationMode.BOX] == 4
+"""
+FUNCTION = """
+assert module.roc_curve([1, 2]) == 2 and "torchvision" not in sys.modules
+from sklearn.metrics import roc_curve
+assert module.roc_curve is roc_curve
+"""
+
+
+@pytest.mark.parametrize(
+    "code", [PICTURES, MEMBER, FUNCTION], ids=["pictures", "member", "function"]
+)
+def test_other_libraries(code: str, tmp_path: Path) -> None:
+    files = {
+        "torchvision/__init__.py": "from torchvision import io, transforms",
+        "torchvision/io.py": "",
+        "torchvision/transforms/__init__.py": TRANSFORMS,
+        "torchvision/transforms/functional.py": "def pil_to_tensor(picture): return picture",
+        "sklearn/__init__.py": "",
+        "sklearn/metrics.py": "roc_curve = len",
+        "like_image_utils.py": LIKE_IMAGE_UTILS,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    path = f"{ROOT / 'src'}{os.pathsep}{tmp_path}"
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_DEFERRED + code, str(tmp_path / "like_image_utils.py")],
+        capture_output=True, text=True, env={"PATH": "", "PYTHONPATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(find_spec("torchvision") is not None, reason="torchvision is installed")
+def test_a_library_that_is_not_there_is_missed_at_once(tmp_path: Path) -> None:
+    source = tmp_path / "like_image_utils.py"
+    source.write_text("from torchvision.transforms import InterpolationMode\n")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_DEFERRED, str(source)],
+        capture_output=True, text=True, env={"PATH": "", "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert "No module named 'torchvision'" in done.stderr

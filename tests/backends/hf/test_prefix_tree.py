@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tenbin.backends.hf.kernels.tiles import plan_tiles
 from tenbin.backends.hf.kernels.tree_attention import block_mask, plan_blocks
 from tenbin.backends.hf.model.forward import Forward
-from tenbin.backends.hf.model.prefix_tree import Pack, make_packs
+from tenbin.backends.hf.model.prefix_tree import Pack, distinct_tokens, make_packs
 from tenbin.backends.hf.scoring.cache import CacheEngine
 from tenbin.backends.hf.scoring.masked_rows import MaskedRowsEngine, tree_mask
 from tenbin.backends.hf.scoring.plain import PlainEngine
@@ -61,6 +61,13 @@ def test_packs_hold_every_sequence_and_each_prefix_once(found: list[Ids], budget
         prefixes = {ids[:end] for ids in pack.sequences for end in range(1, len(ids) + 1)}
         assert len(prefixes) == len(pack)
     assert sorted(seen) == sorted(found)
+
+
+@quietly(max_examples=100)
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9).map(tuple), min_size=0))
+def test_distinct_tokens_are_counted(found: list[Ids]) -> None:
+    prefixes = {ids[:end] for ids in found for end in range(1, len(ids) + 1)}
+    assert distinct_tokens(found) == len(prefixes)
 
 
 @quietly(max_examples=60)

@@ -1,19 +1,23 @@
-"""Lets modules of transformers be imported without torch's compiler and its distributed tensors.
+"""Lets modules of transformers be imported without libraries that a run may never use.
 
-transformers imports both for itself at its start, a third of its import, and needs them only where
-layers are compiled or a model is spread over processes. Here its modules get names in their place
-that import the real thing when they are first used, and become the real thing when anybody else
-imports it. A module that does more with a name than that is imported as usual.
+transformers imports torch's compiler and its distributed tensors at its start, a third of its
+import, and where they are installed torchvision and scikit-learn, another half. It needs them only
+where layers are compiled, a model is spread over processes, pictures are read, or a small model
+drafts for a large one. Here its modules get names in their place that import the real thing when
+they are first used, and become the real thing when anybody else imports it. A module that does more
+with a name than that is imported as usual.
 """
 
 from __future__ import annotations
 
 import builtins
 import functools
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import resolve_name
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -34,8 +38,14 @@ _DEFERRED = (
     "torch.distributed.checkpoint",
     "torch.distributed.fsdp",
     "torch.distributed.tensor",
+    "torchvision",
+    "sklearn.metrics",
     *_PARALLEL,
 )
+_SHARD = ("torch.distributed.tensor.placement_types", "Shard")
+_MEMBERS_OF = frozenset({("torchvision.transforms", "InterpolationMode"), _SHARD})
+"""Modules of transformers put members of the first into tables while they are imported, and ask
+whether the second has a method that it has since torch 2.10. Nothing is imported for that."""
 MODULES = frozenset(
     f"transformers.{name}"
     for name in (
@@ -47,8 +57,10 @@ MODULES = frozenset(
         "distributed.sharding_utils",
         "distributed.tensor_parallel",
         "distributed.utils",
+        "generation.candidate_generator",
         "generation.continuous_batching.cache",
         "generation.utils",
+        "image_utils",
         "integrations.deepgemm",
         "integrations.eager_paged",
         "integrations.finegrained_fp8",
@@ -56,6 +68,7 @@ MODULES = frozenset(
         "integrations.sonicmoe",
         "masking_utils",
         "modeling_utils",
+        "video_utils",
     )
 )
 """Modules of transformers that import these at their start."""
@@ -63,18 +76,23 @@ _ASKS = ("transformers.distributed.fsdp", "transformers.distributed.utils")
 """Ask of weights and models whether they are distributed; their functions go on deferring."""
 _allowed_in_graph: list[Callable[..., Any]] = []
 """Functions that are to be made known to the compiler."""
-_places: dict[str, list[tuple[dict[str, Any], str, _Later]]] = {}
-"""Where names stand for things that are not imported, by the module that has them."""
+_places: dict[str, list[Callable[[], None]]] = {}
+"""Put things in the place of the names that stand for them, by the module that has the things."""
 
 
 class _Later:
     """A class or function that is imported when it is used."""
 
-    def __init__(self, module: str, name: str) -> None:
-        self._module, self._name = module, name
+    def __init__(self, module: str, name: str, member: str | None = None) -> None:
+        self._module, self._name, self._member = module, name, member
+        self._is_running = (module, name) in _MEMBERS_OF
+        """Whether the module of transformers that has this name is still being imported."""
+        if (module, name) == _SHARD and _torch_version() < (2, 10):
+            self._is_running = False
 
     def _real(self) -> Any:
-        return getattr(import_module(self._module), self._name)
+        whole = getattr(import_module(self._module), self._name)
+        return whole if self._member is None else getattr(whole, self._member)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self._real()(*arguments, **options)
@@ -82,6 +100,8 @@ class _Later:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        if self._is_running and self._member is None:
+            return _Later(self._module, self._name, name)
         return getattr(self._real(), name)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -93,6 +113,12 @@ class _Later:
 
     def __subclasscheck__(self, other: type) -> bool:
         return self._module in sys.modules and issubclass(other, self._real())
+
+
+def _torch_version() -> tuple[int, ...]:
+    import torch
+
+    return tuple(int(part) for part in re.findall(r"\d+", str(torch.__version__))[:2])
 
 
 class _Names:
@@ -120,13 +146,14 @@ def deferring(module: ModuleType) -> Iterator[None]:
             # Its functions keep this dictionary; what they import, they need.
             names["__import__"] = builtins.__import__
     for name, found in list(vars(module).items()):
-        if not isinstance(found, _Later):
-            continue
-        there = sys.modules.get(found._module)
-        if there is not None and found._name in vars(there):
-            vars(module)[name] = vars(there)[found._name]  # imported while the module ran
-        else:
-            _places.setdefault(found._module, []).append((vars(module), name, found))
+        if isinstance(found, _Later):
+            found._is_running = False
+            _put(found, functools.partial(_replace, vars(module), name, found))
+        elif type(found) is dict:
+            for one in [*found, *found.values()]:
+                if isinstance(one, _Later):
+                    _put(one, functools.partial(_replace_in, found))
+                    break
     _settle(module)
 
 
@@ -142,10 +169,30 @@ def settling(module: ModuleType) -> Iterator[None]:
     _settle(module)
 
 
+def _put(later: _Later, into_place: Callable[[], None]) -> None:
+    """Put the real thing into its place, now if it is there, or when it is imported."""
+    there = sys.modules.get(later._module)
+    if there is not None and later._name in vars(there):
+        into_place()  # imported while the module ran
+    else:
+        _places.setdefault(later._module, []).append(into_place)
+
+
+def _replace(names: dict[str, Any], name: str, later: _Later) -> None:
+    if names.get(name) is later:
+        names[name] = later._real()
+
+
+def _replace_in(table: dict[Any, Any]) -> None:
+    """Replace keys and values of a table, in their order."""
+    for key, value in [(key, table.pop(key)) for key in list(table)]:
+        real = [one._real() if isinstance(one, _Later) else one for one in (key, value)]
+        table[real[0]] = real[1]
+
+
 def _settle(module: ModuleType) -> None:
-    for names, name, later in _places.pop(module.__name__, ()):
-        if names.get(name) is later:
-            names[name] = getattr(module, later._name)
+    for into_place in _places.pop(module.__name__, ()):
+        into_place()
     if module.__name__ in _PARALLEL:
         # The next in order, which imports those before it; unless one that waits for this one runs.
         after = _PARALLEL[_PARALLEL.index(module.__name__) + 1 :]
@@ -171,7 +218,10 @@ def _import(name: str, *how: Any, **more: Any) -> Any:
 def _exists(name: str) -> bool:
     """Whether there is such a module; found without importing those that it is in."""
     first, *parts = name.split(".")
-    path = Path(sys.modules[first].__file__ or "").parent.joinpath(*parts)
+    spec = sys.modules[first].__spec__ if first in sys.modules else PathFinder.find_spec(first)
+    if spec is None or spec.origin is None:
+        return False
+    path = Path(spec.origin).parent.joinpath(*parts)
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 

@@ -3,9 +3,9 @@
 Two things that it works out anew in every process are kept in the cache: which names the files of
 its folder `models` export (it reads more than a thousand files), and which installed package each
 module belongs to (it reads the file lists of all packages). scipy.optimize, which only losses of
-object detection use, is imported when one of them is computed, and torch's compiler and distributed
-tensors when they are used (`deferred_imports`). What others see of transformers is the same; where
-its insides are not as expected, it is imported as usual.
+object detection use, is imported when one of them is computed; torch's compiler and distributed
+tensors, torchvision and scikit-learn are when they are used (`deferred_imports`). What others see
+of transformers is the same; where its insides are not as expected, it is imported as usual.
 """
 
 from __future__ import annotations

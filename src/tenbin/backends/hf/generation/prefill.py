@@ -15,7 +15,7 @@ from tenbin.backends.hf.generation.kv_cache import PrefixStates, SlotCache
 from tenbin.backends.hf.generation.model_runner import ModelRunner
 from tenbin.backends.hf.generation.shared_prefixes import PrefixGroup, padded_batches
 from tenbin.backends.hf.model.compilation import Compilation
-from tenbin.backends.hf.model.prefix_tree import Ids, make_packs
+from tenbin.backends.hf.model.prefix_tree import Ids, distinct_tokens, make_packs
 
 if TYPE_CHECKING:
     from tenbin.backends.hf.generation.paged_cache import PagedCache
@@ -118,7 +118,8 @@ class PackedPrefill:
         self._prompts = prompts
         self._budget = budget
         self._compilation = compilation or Compilation("never")
-        self._tokens = sum(len(prompt) for prompt in prompts)
+        possible = self._compilation.is_possible(runner.model)
+        self._tokens = distinct_tokens(prompts) if possible else 0
 
     def run(self, jobs: Sequence[tuple[PrefixGroup, int]], start: int) -> None:
         """Prefill prompts pack by pack."""

@@ -18,6 +18,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from tenbin.backends.hf.kernels.tiles import Tiles, plan_tiles
+from tenbin.backends.hf.model.compilation import register_attention
 from tenbin.backends.hf.model.memory import send
 from tenbin.backends.hf.model.prefix_tree import Pack, Segment
 
@@ -321,16 +322,9 @@ def _explicit(
 def register() -> None:
     """Register the attention with transformers; harmless when repeated.
 
-    No mask is registered under its name, so that none is made: the plan says what attends to what.
+    The plan says what attends to what, so there is no mask.
     """
-    from transformers import AttentionInterface
-
-    attention: Any = tree_attention
-    if torch.cuda.is_available():
-        # Kept out of compiled layers. Only here, because the compiler is slow to import.
-        whole: Any = torch.compiler.disable
-        attention = whole(attention)
-    AttentionInterface.register(NAME, attention)
+    register_attention(NAME, tree_attention)
 
 
 @contextmanager

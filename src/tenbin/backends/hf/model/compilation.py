@@ -23,6 +23,11 @@ _RATE = 4e14
 _COMPILED = "_tenbin_compiled"
 """Attribute in which a layer keeps what nn.Module.compile made: that takes milliseconds."""
 
+_attentions: dict[str, Callable[..., Any]] = {}
+"""The engine's own, by the names under which transformers knows them."""
+_kept_out: set[str] = set()
+"""Those that are marked for the compiler."""
+
 _KEPT = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
 """Variables that tell torch and Triton where to keep what they compile."""
 
@@ -60,8 +65,12 @@ class Compilation:
         with compiled_layers(model):
             yield True
 
+    def is_possible(self, model: Any) -> bool:
+        """Whether layers may ever be compiled."""
+        return self.when != "never" and bool(next(model.parameters()).is_cuda)
+
     def _wanted(self, model: Any, tokens: int) -> bool:
-        if self.when == "never" or not next(model.parameters()).is_cuda:
+        if not self.is_possible(model):
             return False
         if self.when == "auto" and not pays_off(model, tokens):
             return False
@@ -97,6 +106,28 @@ def pays_off(model: Any, tokens: int) -> bool:
     return 2.0 * weights * tokens / _RATE > _SECONDS
 
 
+def register_attention(name: str, attention: Callable[..., Any]) -> None:
+    """Register an attention with transformers that compiled layers leave outside their graph.
+
+    Harmless when repeated. No mask is registered under its name, so that transformers makes none.
+    """
+    from transformers import AttentionInterface
+
+    if name not in _attentions:
+        AttentionInterface.register(name, attention)
+        _attentions[name] = attention
+
+
+def _keep_attentions_out() -> None:
+    """Mark them for the compiler; not earlier, because it takes seconds to import."""
+    from transformers import AttentionInterface
+
+    disable: Any = torch.compiler.disable
+    for name in _attentions.keys() - _kept_out:
+        AttentionInterface.register(name, disable(_attentions[name]))
+        _kept_out.add(name)
+
+
 def decoder_layers(model: Any) -> list[Any]:
     """The repeated layers of a model: the longest list of modules of one class."""
     lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
@@ -108,6 +139,7 @@ def decoder_layers(model: Any) -> list[Any]:
 def compiled_layers(model: Any) -> Iterator[None]:
     """Run a model's layers compiled for the forward passes inside."""
     layers = decoder_layers(model)
+    _keep_attentions_out()
     try:
         for layer in layers:
             made = vars(layer).get(_COMPILED)

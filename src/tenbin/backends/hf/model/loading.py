@@ -16,6 +16,7 @@ from tenbin.backends.checkpoint.loading import cannot_load
 from tenbin.backends.checkpoint.location import Location
 from tenbin.backends.checkpoint.quiet import quiet_libraries
 from tenbin.backends.hf.model.memory import is_out_of_memory
+from tenbin.backends.hf.model.weight_transfer import send_weights
 from tenbin.errors import BackendError
 
 _MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -106,6 +107,8 @@ def load_model(
             if adapter is not None:
                 model = _adapted(model, adapter)
             if "device_map" not in options:
+                if torch.device(device).type == "cuda":
+                    send_weights(model, device)
                 model = model.to(device)
     except BackendError:
         raise

@@ -87,6 +87,12 @@ def in_order(sequences: Sequence[Ids]) -> list[Ids]:
     return sorted(sequences, key=lambda ids: ids[known:])
 
 
+def distinct_tokens(sequences: Sequence[Ids]) -> int:
+    """Return how many distinct prefixes sequences have: the positions that must be computed."""
+    ordered = in_order(sequences)
+    return sum(map(len, ordered)) - sum(common_prefix(*pair) for pair in pairwise(ordered))
+
+
 def make_packs(sequences: Sequence[Ids], budget: int) -> Iterator[Pack]:
     """Cut distinct sequences into packs of at most `budget` tokens where they fit at all.
 

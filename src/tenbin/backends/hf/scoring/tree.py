@@ -18,7 +18,12 @@ from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.forward import Forward
 from tenbin.backends.hf.model.logprobs import TokenLogprobs
 from tenbin.backends.hf.model.memory import send
-from tenbin.backends.hf.model.prefix_tree import Pack, Segment, make_packs
+from tenbin.backends.hf.model.prefix_tree import (
+    Pack,
+    Segment,
+    distinct_tokens,
+    make_packs,
+)
 from tenbin.backends.hf.scoring.base import score_groups
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.text.score_collector import GroupScore, Target
@@ -56,9 +61,10 @@ class TreeEngine:
         """Score groups of rows, yielding each group as soon as its last row is scored."""
         if not groups:
             return
-        # An upper bound: shared tokens are counted once per row that shares them. Tokens of earlier
-        # calls count too: a run that has been long will go on, so that compiling pays off.
-        self._tokens += sum(max((len(row.ids) for row in group), default=0) for group in groups)
+        if self.compilation.is_possible(self.forward.model):
+            # Those of earlier calls count too: a run that has been long will go on.
+            contexts = [max((row.ids for row in group), key=len) for group in groups if group]
+            self._tokens += distinct_tokens(contexts)
         with self.compilation.layers_of(self.forward.model, self._tokens) as compiled:
             self.mode = f"{type(self).mode}, compiled layers" if compiled else type(self).mode
             yield from score_groups(
