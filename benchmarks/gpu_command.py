@@ -8,9 +8,8 @@ a folder first, with the embedded model's tokenizer. tenbin starts once to fill 
 (hashes of files, the probe, compiled kernels); a second start, which finds those there and none of
 the answers, is the one compared. lm-eval's class is started with the same folder and tokenizer and
 answers the same requests; its time is that of start, load and answers. Batch sizes are tried on
-every 16th document, and the fastest answers all; of the second kind of examples, which are as long,
-`--one_of 4` asks every fourth document and counts the answers' time four times. Files are in memory
-on both sides.
+every 16th document, and the fastest answers all; `--one_of 4` asks every fourth document and counts
+the answers' time four times. Files are in memory on both sides.
 `--shape tiny --device cpu` tries the script itself.
 """
 
@@ -60,7 +59,7 @@ def write_model(folder: Path, shape: str, device: str, tokenizer: Path) -> None:
     model = make_model(shape, device, torch.bfloat16)
     # The same for every program: a special token that only one of them adds would be unequal work.
     model.config.bos_token_id, model.config.eos_token_id = 1, 2
-    model.save_pretrained(folder)
+    model.save_pretrained(folder, max_shard_size="5GB")
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
         if (found := tokenizer / name).is_file():
             shutil.copy(found, folder / name)
@@ -79,7 +78,9 @@ def given(options: argparse.Namespace, fewshot: str) -> dict[str, Any]:
 
 def requests_of_run(options: argparse.Namespace, folder: Path, fewshot: str) -> list[Score]:
     """What tenbin asks, as lm-eval's class will be asked it."""
-    backend = open_backend(BackendSettings("hf", {"pretrained": str(folder)}, device="cpu"))
+    cache = str(folder.parent / "cache")  # knows the hashes of the files
+    settings = BackendSettings("hf", {"pretrained": str(folder)}, device="cpu", cache_dir=cache)
+    backend = open_backend(settings)
     prompts = prompts_for(backend, **given(options, fewshot))
     return [one for one in requests_for(prompts) if isinstance(one, Score)]
 
@@ -117,7 +118,7 @@ def peer(
 ) -> dict[str, Any]:
     """Seconds of lm-eval's class for the same requests, at the fastest of some batch sizes.
 
-    One size means that an earlier call has found it: `--one_of` may then ask fewer documents.
+    `--one_of` asks some documents and counts their time as often; one size is not looked for again.
     """
     opened = Peer(options.lm_eval_python, "lm_eval", str(folder), "bfloat16", options.device)
 
@@ -130,7 +131,7 @@ def peer(
     tried = {size: answer(requests[::TRIED], size) for size in sizes} if len(sizes) > 1 else {}
     best = min(tried, key=lambda size: tried[size]) if tried else sizes[0]
     say(f"lm-eval, start {opened.start_seconds:.1f} s, one of {TRIED} documents: {tried}")
-    some = requests if tried else requests[:: options.one_of]
+    some = requests[:: options.one_of]
     seconds = answer(some, best) * len(requests) / len(some)
     say(f"lm-eval, batch {best}: {seconds:.1f} s")
     opened.close()

@@ -54,13 +54,13 @@ def test_tokens_ahead_are_those_of_plain_encoding(bos_tokenizer: Any) -> None:
     seen: list[Request] = []
     for number, portion in enumerate(reader):
         assert given.taken <= (number + 1) * 8, "nothing is read before it is wanted"
-        reader.encode_next()
-        reader.encode_next()  # one portion ahead, however often it is asked for
+        reader.encode_ahead()
+        reader.encode_ahead()  # one portion ahead, however often it is asked for
         assert given.taken <= (number + 2) * 8
-        if reader._thread is not None:
-            reader._thread.join()
-            assert reader._next is not None
-            ahead = (reader._next.scores, reader._next.rolling, reader._next.texts)
+        assert reader._thread is not None
+        reader._thread.join()
+        for one in (portion, reader._next):
+            ahead = (one.scores, one.rolling, one.texts) if one is not None else ()
             assert not any(tokens.advance() for tokens in ahead), "all of it is there"
         for tokens, kind in ((portion.scores, Score), (portion.rolling, Rolling)):
             assert all(isinstance(one, kind) for one in tokens.requests)
@@ -96,7 +96,7 @@ def test_answers_are_the_same_with_and_without(
         return encode(*arguments)
 
     monkeypatch.setattr(module, "encode_scores", noted)
-    monkeypatch.setattr(HfBackend, "_encode_next", lambda self, reader: reader.encode_next())
+    monkeypatch.setattr(HfBackend, "_encode_ahead", lambda self, reader: reader.encode_ahead())
     assert list(backend.run(given)) == expected, "to the last bit, in the same order"
     assert "tenbin-encode" in threads
     # Some were answered in an interrupted run: the same bits, and no more answers.
@@ -130,7 +130,7 @@ def test_an_error_in_the_thread_is_raised_in_its_place(bos_tokenizer: Any) -> No
     reader = PortionReader(given, frozenset(), tokenizer, "joint")
     with pytest.raises(MemoryError, match="no room"):
         for portion in reader:
-            reader.encode_next()
+            reader.encode_ahead()
             portion.texts.between(0, len(portion.texts.requests))
     reader.stop()
     assert reader._thread is None

@@ -246,7 +246,7 @@ class HfBackend:
     def prepare(self) -> None:
         """Begin to load the model, if it is not there."""
         if self._model is None and self._loading is None:
-            self._loading = BackgroundLoad(self._load_quickly)
+            self._loading = BackgroundLoad(self._loaded_and_tried)
 
     def close(self) -> None:
         """Free what the model holds."""
@@ -267,21 +267,21 @@ class HfBackend:
     ) -> Iterator[tuple[str, Response]]:
         if portion.is_scored:
             with explain_failures(self._name, "scoring"), self._loaded_layers(exact=True):
-                self._encode_next(reader)
+                self._encode_ahead(reader)
                 yield from self._score(portion)
         if portion.texts.requests:
             with explain_failures(self._name, "generation"), self._loaded_layers(exact=False):
-                self._encode_next(reader)
+                self._encode_ahead(reader)
                 yield from self._generate(portion.texts)
 
-    def _encode_next(self, reader: PortionReader) -> None:
-        """Have the next portion encoded while the device computes this one.
+    def _encode_ahead(self, reader: PortionReader) -> None:
+        """Have tokens encoded while the engine is chosen and the device computes.
 
         Not on a CPU, whose cores the model has use for, and not by a tokenizer in Python, which
         would hold up the thread that feeds the device.
         """
         if input_device(self._model).type != "cpu" and self._tokenizer.inner.is_fast:
-            reader.encode_next()
+            reader.encode_ahead()
 
     @property
     def _name(self) -> str:
@@ -331,6 +331,12 @@ class HfBackend:
             if input_device(self._model).type == "cpu":
                 keep_freed_memory()
         return self._model
+
+    def _loaded_and_tried(self) -> Any:
+        """The model; on a GPU the kernel is tried too, which first reads a large library."""
+        model = self._load_quickly()
+        no_kernel(input_device(model))
+        return model
 
     def _load_quickly(self) -> Any:
         with paused_gc():

@@ -1,4 +1,4 @@
-"""Portions of requests with their tokens: the next one is encoded while one is computed.
+"""Portions of requests with their tokens: they are encoded while others are computed.
 
 The same pieces are encoded whichever thread does it, and each request's tokens depend on its own
 text alone, so answers are the same with and without a second thread.
@@ -127,7 +127,7 @@ class Portion:
 
 
 class PortionReader:
-    """Reads requests portion by portion, and encodes one portion ahead if asked to."""
+    """Reads requests portion by portion, and encodes ahead if asked to."""
 
     def __init__(
         self,
@@ -138,6 +138,7 @@ class PortionReader:
     ) -> None:
         """Nothing is read yet; for the arguments see `Portion`."""
         self._portions = _portions(iter(requests), known, tokenizer, encoding)
+        self._current: Portion | None = None
         self._next: Portion | None = None
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
@@ -150,15 +151,17 @@ class PortionReader:
             portion = portion or next(self._portions, None)
             if portion is None:
                 return
+            self._current = portion
             yield portion
 
-    def encode_next(self) -> None:
-        """Read the portion after this one, and encode it in another thread."""
+    def encode_ahead(self) -> None:
+        """Encode what is left of this portion, and the one after it, in another thread."""
         self._next = self._next or next(self._portions, None)
-        if self._next is not None and self._thread is None:
+        if self._thread is None:
             self._stopped.clear()
+            ahead = [one for one in (self._current, self._next) if one is not None]
             self._thread = threading.Thread(
-                target=self._encode, args=(self._next,), name="tenbin-encode"
+                target=self._encode, args=(ahead,), name="tenbin-encode"
             )
             self._thread.start()
 
@@ -169,9 +172,10 @@ class PortionReader:
             self._thread.join()
             self._thread = None
 
-    def _encode(self, portion: Portion) -> None:
+    def _encode(self, portions: Sequence[Portion]) -> None:
         try:
-            portion.encode_until(self._stopped.is_set)
+            for portion in portions:
+                portion.encode_until(self._stopped.is_set)
         except BaseException:
             # Of any kind. The piece is missing, so the main thread meets the same error when it
             # comes to it, and raises it in its place.

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tenbin.backends.hf.generation.paged_cache import PagedCache
-from tenbin.backends.hf.kernels.decode_step_triton import add_norm, gated, rotate_and_write
+from tenbin.backends.hf.kernels.decoder_layer_triton import add_norm, gated, rotate_and_write
 from tenbin.backends.hf.kernels.paged_attention_triton import (
     attend_pages,
     members_per_group,
@@ -84,7 +84,7 @@ class FusedDecode:
                 query, *states, positions, cache.pages, cache.reach, self._scale, cache.has_groups
             )
             normed = add_norm(layer.out(mixed), residual, layer.before_feed_forward, self._eps)
-            new = layer.down(gated(layer.gate_up(normed)))
+            new = layer.down(gated(*layer.gate_up(normed).chunk(2, dim=1)))
         normed = add_norm(new, residual, self._norm, self._eps)
         found: torch.Tensor = self._head(normed)
         return found

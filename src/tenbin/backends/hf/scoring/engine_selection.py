@@ -20,7 +20,7 @@ from tenbin.backends.hf.scoring.cache import CacheEngine
 from tenbin.backends.hf.scoring.masked_rows import MaskedRowsEngine
 from tenbin.backends.hf.scoring.plain import PlainEngine
 from tenbin.backends.hf.scoring.probe import Probe, random_tokens, scores_of
-from tenbin.backends.hf.scoring.tree import TreeEngine
+from tenbin.backends.hf.scoring.tree import TreeEngine, may_be_fused
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.text.score_collector import ScoringEngine
 from tenbin.errors import BackendError
@@ -87,6 +87,8 @@ def select_engine(
             return TreeEngine(forward, pack_budget, Compilation("always"))
 
         # Compiled layers are probed only when they are first wanted: compiling takes long.
+        if engine.fused is not None and compilation == "auto":
+            compilation = "never"  # as fast, and there at once
         engine.compilation = Compilation(compilation, lambda: probe.refusal(compiled))
     return SelectedEngine(engine, selection, PlainEngine(forward, 1, 1))
 
@@ -104,7 +106,7 @@ def _candidates(
 ) -> dict[str, _Candidate]:
     """All engines by name, the fastest first."""
     return {
-        "tree": _Candidate(TreeEngine.mode, (lambda: TreeEngine(forward, pack_budget),)),
+        "tree": _Candidate(TreeEngine.mode, _tree_variants(forward, pack_budget)),
         "rows": _Candidate(
             MaskedRowsEngine.mode, (lambda: MaskedRowsEngine(forward, pack_budget),)
         ),
@@ -121,6 +123,13 @@ def _candidates(
     }
 
 
+def _tree_variants(forward: Forward, budget: int) -> tuple[Callable[[], TreeEngine], ...]:
+    plain = (lambda: TreeEngine(forward, budget),)
+    if not may_be_fused(forward):
+        return plain
+    return (lambda: TreeEngine(forward, budget, fused=True), *plain)
+
+
 def _probed(
     model: Any, candidates: Mapping[str, _Candidate], probe: Probe, wanted: str
 ) -> Selection:
@@ -131,10 +140,12 @@ def _probed(
         # The plain engine is what all others are measured against, so it needs no probe.
         if name == "plain" or wanted not in ("auto", name):
             continue
-        reasons = []
+        reasons: list[str] = []
         for variant, make in enumerate(candidate.variants):
             reason = probe.refusal(make)
             if reason is None:
+                if name == "tree":
+                    passed_over += [f"fused layers: {why}" for why in reasons]
                 return Selection(name, variant, tuple(passed_over), not probe.ran_out_of_memory)
             reasons.append(reason)
         why = "; ".join(dict.fromkeys(reasons))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -12,10 +13,12 @@ from tenbin.backends.hf.kernels.tree_attention import (
     active_plan,
     attention_of,
     make_plan,
+    no_kernel,
     register,
 )
 from tenbin.backends.hf.model.compilation import Compilation
 from tenbin.backends.hf.model.forward import Forward
+from tenbin.backends.hf.model.llama_layers import misfit
 from tenbin.backends.hf.model.logprobs import TokenLogprobs
 from tenbin.backends.hf.model.memory import send
 from tenbin.backends.hf.model.prefix_tree import (
@@ -28,6 +31,9 @@ from tenbin.backends.hf.scoring.base import score_groups
 from tenbin.backends.text.encoding import Row
 from tenbin.backends.text.score_collector import GroupScore, Target
 
+if TYPE_CHECKING:
+    from tenbin.backends.hf.scoring.fused_pack_triton import FusedPack
+
 
 class TreeEngine:
     """Rows as a packed prefix tree under the model's own attention interface."""
@@ -35,7 +41,11 @@ class TreeEngine:
     mode = "packed tree"
 
     def __init__(
-        self, forward: Forward, budget: int, compilation: Compilation | None = None
+        self,
+        forward: Forward,
+        budget: int,
+        compilation: Compilation | None = None,
+        fused: bool = False,
     ) -> None:
         """Prepare an engine.
 
@@ -43,6 +53,7 @@ class TreeEngine:
             forward: The model.
             budget: Tokens per pack; halved after an out-of-memory error.
             compilation: When to compile the model's layers; None for never.
+            fused: Whether layers that are not compiled run with fused kernels; see `may_be_fused`.
         """
         register()
         if not forward.keeps or not forward.takes_positions:
@@ -51,6 +62,14 @@ class TreeEngine:
         self.budget = budget
         self.compilation = compilation or Compilation("never")
         self._tokens = 0
+        self.fused: FusedPack | None = None
+        """Runs the layers, unless they are compiled."""
+        if fused:
+            # Imported where it is used: it needs Triton.
+            from tenbin.backends.hf.scoring.fused_pack_triton import FusedPack
+
+            self.fused = FusedPack(forward.model)
+        self._is_compiled = False
         self.broken = False
         """For the probe's negative control only: every token attends to all before it in the pack,
         siblings included, which is wrong."""
@@ -66,7 +85,9 @@ class TreeEngine:
             contexts = [max((row.ids for row in group), key=len) for group in groups if group]
             self._tokens += distinct_tokens(contexts)
         with self.compilation.layers_of(self.forward.model, self._tokens) as compiled:
-            self.mode = f"{type(self).mode}, compiled layers" if compiled else type(self).mode
+            self._is_compiled = compiled
+            layers = ", compiled layers" if compiled else ", fused layers" if self.fused else ""
+            self.mode = type(self).mode + layers
             yield from score_groups(
                 self.forward,
                 groups,
@@ -91,6 +112,10 @@ class TreeEngine:
 
         def compute() -> torch.Tensor:
             plan = make_plan(_flat(pack) if self.broken else pack, device)
+            if self.fused is not None and not self._is_compiled:
+                columns = [column for _, column in places]
+                ids = send(pack.ids, device)
+                return self.fused.values(ids, plan, columns, tokens, self.forward.positions)
             inputs = {
                 "input_ids": send(pack.ids, device)[None],
                 "position_ids": plan.positions[None],
@@ -99,6 +124,14 @@ class TreeEngine:
                 return self.forward.values(inputs, places, tokens)[0]
 
         return self.forward.guarded(compute, answers)
+
+
+def may_be_fused(forward: Forward) -> bool:
+    """Whether a model's layers look as if fused kernels could run them; the probe decides."""
+    device = forward.device
+    if device.type != "cuda" or no_kernel(device) is not None:
+        return False
+    return forward.keeps and misfit(forward.model) is None
 
 
 def _flat(pack: Pack) -> Pack:

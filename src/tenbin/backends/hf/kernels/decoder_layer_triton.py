@@ -1,10 +1,11 @@
-"""The small operations of a decode step, each in one kernel.
+"""The small operations of a decoder layer, each in one kernel.
 
-Between the matrix products of a layer stand a residual sum with its norm, the rotary embedding with
-the write into the KV cache, and the gate of the feed-forward part. One by one in torch they are
-some twenty kernels per layer, which at one token per row cost as much as the products. Rounding is
-that of the model's own modules: to its dtype after the norm and before the norm's weight, and after
-the gate's activation. Imported only where there is a GPU.
+Between the matrix products of a layer stand a residual sum with its norm, the rotary embedding, in
+decode steps with the write into the KV cache, and the gate of the feed-forward part. One by one in
+torch they are some twenty kernels per layer: at one token per row they cost as much as the
+products, and in packs a quarter of them, for reading and writing the same numbers again and again.
+Rounding is that of the model's own modules: to its dtype after the norm and before the norm's
+weight, and after the gate's activation. Imported only where there is a GPU.
 """
 
 from __future__ import annotations
@@ -100,15 +101,63 @@ def _rotate_write(
 
 
 @triton.jit
-def _gate(both, out, size, WIDTH: tl.constexpr):
+def _rotate(
+    states,
+    cos,
+    sin,
+    norm,
+    states_row,
+    angle_row,
+    eps,
+    HEADS: tl.constexpr,
+    SIZE: tl.constexpr,
+    HEADS_WIDTH: tl.constexpr,
+    HALF_WIDTH: tl.constexpr,
+    NORM: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    half = SIZE // 2
+    head = tl.arange(0, HEADS_WIDTH)[:, None]
+    across = tl.arange(0, HALF_WIDTH)[None, :]
+    within = across < half
+    inside = (head < HEADS) & within
+    place = states + row * states_row + head * SIZE + across
+    low = tl.load(place, mask=inside, other=0.0)
+    high = tl.load(place + half, mask=inside, other=0.0)
+    dtype = low.dtype
+    first = low.to(tl.float32)
+    second = high.to(tl.float32)
+    if NORM:
+        square = tl.sum(first * first, axis=1) + tl.sum(second * second, axis=1)
+        factor = tl.rsqrt(square / SIZE + eps)[:, None]
+        first = (first * factor).to(dtype).to(tl.float32)
+        second = (second * factor).to(dtype).to(tl.float32)
+        first *= tl.load(norm + across, mask=within, other=0.0).to(tl.float32)
+        second *= tl.load(norm + half + across, mask=within, other=0.0).to(tl.float32)
+        first = first.to(dtype).to(tl.float32)
+        second = second.to(dtype).to(tl.float32)
+    angle = row * angle_row + across
+    cos_low = tl.load(cos + angle, mask=within, other=0.0).to(tl.float32)
+    sin_low = tl.load(sin + angle, mask=within, other=0.0).to(tl.float32)
+    cos_high = tl.load(cos + angle + half, mask=within, other=0.0).to(tl.float32)
+    sin_high = tl.load(sin + angle + half, mask=within, other=0.0).to(tl.float32)
+    turned_low = (first * cos_low).to(dtype).to(tl.float32)
+    turned_low -= (second * sin_low).to(dtype).to(tl.float32)
+    turned_high = (second * cos_high).to(dtype).to(tl.float32)
+    turned_high += (first * sin_high).to(dtype).to(tl.float32)
+    tl.store(place, turned_low, mask=inside)
+    tl.store(place + half, turned_high, mask=inside)
+
+
+@triton.jit
+def _gate(gate, up, out, size, gate_row, up_row, WIDTH: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     across = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     inside = across < size
-    gate = tl.load(both + row * 2 * size + across, mask=inside, other=0.0)
-    up = tl.load(both + row * 2 * size + size + across, mask=inside, other=0.0)
-    wide = gate.to(tl.float32)
-    opened = (wide / (1.0 + tl.exp(-wide))).to(gate.dtype).to(tl.float32)
-    tl.store(out + row * size + across, opened * up.to(tl.float32), mask=inside)
+    wide = tl.load(gate + row * gate_row + across, mask=inside, other=0.0).to(tl.float32)
+    factor = tl.load(up + row * up_row + across, mask=inside, other=0.0)
+    opened = (wide / (1.0 + tl.exp(-wide))).to(factor.dtype).to(tl.float32)
+    tl.store(out + row * size + across, opened * factor.to(tl.float32), mask=inside)
 
 
 def add_norm(
@@ -170,9 +219,37 @@ def rotate_and_write(
     return query
 
 
-def gated(both: torch.Tensor) -> torch.Tensor:
-    """Return SiLU of the first half of each row times the second half."""
-    rows, size = both.shape[0], both.shape[1] // 2
-    out = torch.empty((rows, size), dtype=both.dtype, device=both.device)
-    _gate[(rows, triton.cdiv(size, 1024))](both, out, size, WIDTH=1024, num_warps=4)
+def rotate(
+    states: torch.Tensor,
+    angles: tuple[torch.Tensor, torch.Tensor],
+    heads: int,
+    norm: tuple[torch.Tensor, float] | None = None,
+) -> torch.Tensor:
+    """Rotate the heads of queries or keys, in place, and return them.
+
+    Args:
+        states: Rows × all heads, one after the other.
+        angles: Cosines and sines, rows × size of a head.
+        heads: How many there are.
+        norm: Weight of a norm on each head, and its eps.
+    """
+    size = states.shape[1] // heads
+    weight, eps = norm or (states, 0.0)
+    across = triton.next_power_of_2(size // 2)
+    down = triton.next_power_of_2(heads)
+    _rotate[(states.shape[0],)](
+        states, *angles, weight, states.stride(0), angles[0].stride(0), eps,
+        HEADS=heads, SIZE=size, HEADS_WIDTH=down, HALF_WIDTH=across, NORM=norm is not None,
+        num_warps=min(8, max(1, down * across // 512)),
+    )  # fmt: skip
+    return states
+
+
+def gated(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+    """Return SiLU of the first times the second, both rows × size."""
+    rows, size = gate.shape
+    out = torch.empty((rows, size), dtype=gate.dtype, device=gate.device)
+    _gate[(rows, triton.cdiv(size, 1024))](
+        gate, up, out, size, gate.stride(0), up.stride(0), WIDTH=1024, num_warps=4
+    )
     return out
