@@ -181,6 +181,7 @@ def main() -> None:
         work = Path(temporary)
         tokenizer = options.tokenizer or Path(embedded_model())
         write_model(work / "model", options.shape, options.device, tokenizer)
+        os.sync()  # a disk that is still busy with it would hold up journals and imports
         say("the model is written")
         for name in options.examples:
             wanted = ("second",) if (work / "cache").exists() else ("first", "second")

@@ -4,9 +4,10 @@ A llama of two layers learns invented creatures from sentences that this script 
 live, what they eat. Half of them are mentioned often, half seldom, and a coin decides a last
 question, so that one task is learned early, one late and one never. `tenbin watch` evaluates the
 checkpoints while they are written, one file after the other. Nothing is read or fetched; it takes
-some minutes on two cores.
+some minutes on two cores. A larger model on a GPU, which trains and is evaluated there:
 
-    python benchmarks/learning_curve.py [--folder DIR] [--checkpoints 16] [--steps 1600]
+    python benchmarks/learning_curve.py [--folder DIR] [--checkpoints 16] [--steps 1500]
+    python benchmarks/learning_curve.py --device cuda --hidden 1024 --layers 16 --checkpoints 20
 """
 
 from __future__ import annotations
@@ -126,14 +127,13 @@ def make_tokenizer(known: Sequence[dict[str, str]]) -> Any:
     return made(tokenizer_object=inner, bos_token="<s>", eos_token="</s>")
 
 
-def train(folder: Path, steps: int, checkpoints: int, pause: float) -> None:
+def train(folder: Path, given: argparse.Namespace, pause: float) -> None:
     """Train, and write a checkpoint at evenly spaced steps, as a trainer does.
 
     Args:
         folder: Where checkpoints go.
-        steps: Of the training.
-        checkpoints: That are written, the first before any step.
-        pause: Seconds between two files of a checkpoint, in which it is half written.
+        given: Steps, checkpoints (the first before any step), device and size of the model.
+        pause: Seconds in which each file of a checkpoint is half written.
     """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -144,24 +144,24 @@ def train(folder: Path, steps: int, checkpoints: int, pause: float) -> None:
     known = creatures(draw)
     tokenizer = make_tokenizer(known)
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=96, intermediate_size=192, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=512,
+        vocab_size=len(tokenizer), hidden_size=given.hidden, intermediate_size=2 * given.hidden,
+        num_hidden_layers=given.layers, num_attention_heads=max(4, given.hidden // 64),
+        num_key_value_heads=4, max_position_embeddings=512,
         bos_token_id=0, eos_token_id=1, tie_word_embeddings=True,
     )  # fmt: skip
-    model = LlamaForCausalLM(config)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
+    model = LlamaForCausalLM(config).to(given.device)
+    rate = 3e-3 * min(1.0, 96 / given.hidden)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
     warm = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda at: min(1.0, (at + 1) / 50))
     stream = sentences(known, random.Random(2))
-    every = steps // (checkpoints - 1)
-    for step in range(steps + 1):
+    every = given.steps // (given.checkpoints - 1)
+    for step in range(every * (given.checkpoints - 1) + 1):
         if step % every == 0:
             save(model, tokenizer, folder / f"checkpoint-{step}", step, pause)
-        if step == steps:
-            break
         texts = [" ".join(next(stream) for _ in range(WIDTH // 7)) for _ in range(BATCH)]
         rows = [tokenizer(text)["input_ids"][:WIDTH] for text in texts]
         width = min(map(len, rows))
-        batch = torch.tensor([row[:width] for row in rows])
+        batch = torch.tensor([row[:width] for row in rows], device=given.device)
         loss = model(input_ids=batch, labels=batch).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -197,11 +197,14 @@ def main() -> None:
     made.add_argument("--folder", type=Path, help="kept afterwards (default: a temporary one)")
     made.add_argument("--checkpoints", type=int, default=16)
     made.add_argument("--steps", type=int, default=1500)
+    made.add_argument("--device", default="cpu")
+    made.add_argument("--hidden", type=int, default=96, help="width of the model")
+    made.add_argument("--layers", type=int, default=2)
     made.add_argument("--output_dir", type=Path, default=RESULTS)
     made.add_argument("--train_only", type=Path, help=argparse.SUPPRESS)
     given = made.parse_args()
     if given.train_only:
-        train(given.train_only, given.steps, given.checkpoints, 0.2)
+        train(given.train_only, given, 0.2)
         return
     with tempfile.TemporaryDirectory() as temporary:
         measure(given, given.folder or Path(temporary))
@@ -216,14 +219,15 @@ def measure(given: argparse.Namespace, folder: Path) -> None:
     began = time.monotonic()
     trainer = subprocess.Popen(
         [sys.executable, __file__, "--train_only", str(training),
-         "--steps", str(given.steps), "--checkpoints", str(given.checkpoints)]
+         "--steps", str(given.steps), "--checkpoints", str(given.checkpoints),
+         "--device", given.device, "--hidden", str(given.hidden), "--layers", str(given.layers)]
     )  # fmt: skip
     try:
         subprocess.run(
             [sys.executable, "-m", "tenbin", "watch", str(training), "--include_path", str(tasks),
              "--tasks", "creature_homes-1.0-*,seldom_homes-1.0-*,creature_luck,creature_text",
-             "--num_fewshot", "0", "--device", "cpu", "--order", "even", "--poll", "2",
-             "--settle", "3", "--until_idle", "30", "--output_path", str(curves), "--report"],
+             "--num_fewshot", "0", "--device", given.device, "--order", "even", "--poll", "2",
+             "--settle", "3", "--until_idle", "60", "--output_path", str(curves), "--report"],
             check=True,
         )  # fmt: skip
         trainer.wait()
@@ -248,9 +252,11 @@ def record(given: argparse.Namespace, curves: Path, seconds: float) -> None:
         }
         for one in found["curves"]
     ]
+    shape = {"device": given.device, "hidden": given.hidden, "layers": given.layers}
     measured = {"checkpoints": len(found["checkpoints"]), "steps": given.steps, "curves": rows}
     facts = {"setup": setup_facts(), "seconds": round(seconds)}
-    write_result(given.output_dir, "learning_curve", {**measured, **facts})
+    name = "learning_curve" if given.device == "cpu" else f"learning_curve_{given.device}"
+    write_result(given.output_dir, name, {**shape, **measured, **facts})
     assert len(found["checkpoints"]) == given.checkpoints, "a checkpoint was not evaluated"
 
 
