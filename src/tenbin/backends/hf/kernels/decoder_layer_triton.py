@@ -3,7 +3,7 @@
 Between the matrix products of a layer stand a residual sum with its norm, the rotary embedding, in
 decode steps with the write into the KV cache, and the gate of the feed-forward part. One by one in
 torch they are some twenty kernels per layer: at one token per row they cost as much as the
-products, and in packs a quarter of them, for reading and writing the same numbers again and again.
+products, and in packs about a third, for reading and writing the same numbers again and again.
 Rounding is that of the model's own modules: to its dtype after the norm and before the norm's
 weight, and after the gate's activation. Imported only where there is a GPU.
 """

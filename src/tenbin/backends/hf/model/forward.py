@@ -16,7 +16,12 @@ from typing import Any
 import torch
 
 from tenbin.backends.finite import broken_model
-from tenbin.backends.hf.model.logprobs import TokenLogprobs, hidden_states_once, token_logprobs
+from tenbin.backends.hf.model.logprobs import (
+    TokenLogprobs,
+    hidden_states_once,
+    slice_by_slice,
+    token_logprobs,
+)
 from tenbin.backends.hf.model.memory import (
     input_device,
     is_out_of_memory,
@@ -143,18 +148,19 @@ class Forward:
         step = max(1, self.positions // rows)
         if len(kept) <= step or not (self.head.slices or (repeats and self.keeps)):
             return self._slice(inputs, kept, places, tokens)
-        found, order = [], []
+        output: Any = None
+
+        def values_of(part: Sequence[int], here: list[int]) -> torch.Tensor:
+            nonlocal output
+            values, output = self._slice(
+                inputs, part, [places[n] for n in here], [tokens[n] for n in here]
+            )
+            return values
+
         with hidden_states_once(self.model) if self.head.slices else nullcontext():
-            for at in range(0, len(kept), step):
-                part = kept[at : at + step]
-                here = [n for n, (_, column) in enumerate(places) if part[0] <= column <= part[-1]]
-                order += here
-                values, output = self._slice(
-                    inputs, part, [places[n] for n in here], [tokens[n] for n in here]
-                )
-                found.append(values)
-        back = sorted(range(len(order)), key=order.__getitem__)
-        return torch.cat(found)[send(back, found[0].device)], output
+            columns = [column for _, column in places]
+            found = slice_by_slice(kept, columns, step, values_of)
+        return found, output
 
     def _slice(
         self,

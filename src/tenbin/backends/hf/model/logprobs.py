@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,6 +82,31 @@ def token_logprobs(
     value = value.masked_fill(~norm.isfinite(), torch.nan)
     greedy = torch.cat(best)[index] == wanted
     return torch.stack((value, greedy.float()), dim=1)
+
+
+def slice_by_slice(
+    kept: Sequence[int],
+    places: Sequence[int],
+    most: int,
+    values_of: Callable[[Sequence[int], list[int]], torch.Tensor],
+) -> torch.Tensor:
+    """Compute values of tokens at a few places at a time, and return them in the tokens' order.
+
+    Args:
+        kept: The places, each once, in order.
+        places: The place of each token.
+        most: Places at a time.
+        values_of: Given places and the numbers of the tokens there, returns a row for each token.
+    """
+    found: list[torch.Tensor] = []
+    order: list[int] = []
+    for start in range(0, len(kept), most):
+        part = kept[start : start + most]
+        here = [n for n, place in enumerate(places) if part[0] <= place <= part[-1]]
+        found.append(values_of(part, here))
+        order += here
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return torch.cat(found)[send(back, found[0].device)]
 
 
 @contextmanager

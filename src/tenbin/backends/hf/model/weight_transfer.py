@@ -39,10 +39,10 @@ def send_weights(model: Any, device: str, chunk: int = _CHUNK, large: int = _LAR
         for weight in model.parameters()
         if _is_plain(weight.data) and weight.data.nbytes >= large
     ]
-    lanes = _Lanes(torch.device(device), chunk)
+    staging = _Staging(torch.device(device), chunk)
     with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1), "tenbin-weights") as threads:
         parts = (pair for weight, place in moved for pair in _parts(place, weight.data, chunk))
-        for done in [threads.submit(lanes.copy, *pair) for pair in parts]:
+        for done in [threads.submit(staging.copy, *pair) for pair in parts]:
             done.result()
     for weight, place in moved:
         weight.data = place
@@ -68,8 +68,8 @@ def _parts(
         yield to[start : start + chunk], of[start : start + chunk]
 
 
-class _Lanes:
-    """Each thread's way to the device."""
+class _Staging:
+    """Copies through a staging buffer of each thread."""
 
     def __init__(self, device: torch.device, chunk: int) -> None:
         self._device, self._chunk = device, chunk
@@ -81,7 +81,7 @@ class _Lanes:
     def copy(self, place: torch.Tensor, tensor: torch.Tensor) -> None:
         """Copy bytes, and wait until they are there."""
         if not hasattr(self._own, "copy"):
-            self._own.copy = _by_pinned(self._device, self._chunk)
+            self._own.copy = _staged(self._device, self._chunk)
         self._own.copy(place, tensor)
 
 
@@ -89,8 +89,8 @@ def _plainly(place: torch.Tensor, tensor: torch.Tensor) -> None:
     place.copy_(tensor)
 
 
-def _by_pinned(device: torch.device, chunk: int) -> Copy:
-    """A copy through memory of its own that a GPU can read."""
+def _staged(device: torch.device, chunk: int) -> Copy:
+    """A copy through a buffer of its own in pinned memory."""
     if device.type != "cuda":
         return _plainly
     try:

@@ -14,7 +14,7 @@ import torch
 from tenbin.backends.hf.kernels.decoder_layer_triton import add_norm, gated, rotate
 from tenbin.backends.hf.kernels.tree_attention import TreePlan, active_plan, tree_attention
 from tenbin.backends.hf.model.llama_layers import norm_eps
-from tenbin.backends.hf.model.logprobs import token_logprobs
+from tenbin.backends.hf.model.logprobs import slice_by_slice, token_logprobs
 from tenbin.backends.hf.model.memory import send
 
 _Angles = tuple[torch.Tensor, torch.Tensor]
@@ -59,16 +59,14 @@ class FusedPack:
         number = {place: at for at, place in enumerate(kept)}
         with active_plan(plan):
             hidden = self._hidden(ids, plan.positions, send(kept, device))
-        found: list[torch.Tensor] = []
-        order: list[int] = []
-        for start in range(0, len(kept), positions):
-            logits = self._head(hidden[start : start + positions])
-            here = [n for n, place in enumerate(places) if 0 <= number[place] - start < positions]
+
+        def values_of(part: Sequence[int], here: list[int]) -> torch.Tensor:
+            start = number[part[0]]
             where = [number[places[n]] - start for n in here]
-            found.append(token_logprobs(logits, where, [tokens[n] for n in here]))
-            order += here
-        back = sorted(range(len(order)), key=order.__getitem__)
-        return torch.cat(found)[send(back, device)]
+            logits = self._head(hidden[start : start + len(part)])
+            return token_logprobs(logits, where, [tokens[n] for n in here])
+
+        return slice_by_slice(kept, places, positions, values_of)
 
     def _hidden(
         self, ids: torch.Tensor, positions: torch.Tensor, kept: torch.Tensor
